@@ -1,0 +1,177 @@
+package inbox
+
+import "slices"
+
+// Actor is who makes a move.
+type Actor string
+
+// The actors. A stack's roles give each only the table actions that its moves need.
+const (
+	ActorWebhook Actor = "webhook"
+	ActorCleanup Actor = "cleanup"
+	ActorSweeper Actor = "sweeper"
+)
+
+// EffectKind is how an Effect changes an attribute.
+type EffectKind int
+
+// The changes that a store must be able to make inside one conditional write.
+const (
+	EffectPut       EffectKind = iota // set to the parameter
+	EffectPutGiven                    // set to the parameter where it is given, else leave
+	EffectDefault                     // set to the parameter where the attribute is absent
+	EffectIncrement                   // add 1
+	EffectClear                       // remove the attribute
+)
+
+// Effect is one change that a move makes to the item. It is data: a store renders it, a test walks it.
+type Effect struct {
+	Kind  EffectKind
+	Attr  Attribute
+	Value Param
+}
+
+func put(a Attribute, p Param) Effect       { return Effect{EffectPut, a, p} }
+func putGiven(a Attribute, p Param) Effect  { return Effect{EffectPutGiven, a, p} }
+func byDefault(a Attribute, p Param) Effect { return Effect{EffectDefault, a, p} }
+func increment(a Attribute) Effect          { return Effect{EffectIncrement, a, ParamNone} }
+func clearOf(a Attribute) Effect            { return Effect{EffectClear, a, ParamNone} }
+
+// Move is one legal step of a run. It is written as one conditional write or not at all.
+type Move struct {
+	Name string
+	By   Actor
+	From []State   // the states it leaves; none: the item must not exist
+	To   State     // "": the state stays
+	If   Condition // what must hold beyond the state
+	Then []Effect
+}
+
+// Leaves reports whether the move may be made from the state.
+func (m Move) Leaves(s State) bool { return slices.Contains(m.From, s) }
+
+// The names of the moves.
+const (
+	MoveClaim      = "claim"
+	MoveRecord     = "record"
+	MoveAcquire    = "acquire"
+	MoveCheckpoint = "checkpoint"
+	MoveYield      = "yield"
+	MovePark       = "park"
+	MoveComplete   = "complete"
+	MoveFail       = "fail"
+	MoveGiveUp     = "give up"
+	MoveWake       = "wake"
+)
+
+// Moves is the table of every legal move. What is not in it is refused by the store itself.
+func Moves() []Move {
+	return []Move{
+		// A claim is an insert: the item is NewRun(...).Start(wake), written only where neither key exists.
+		{Name: MoveClaim, By: ActorWebhook, To: StatePending},
+		// The record-only stage: the item is NewRun(...).Record().
+		{Name: MoveRecord, By: ActorWebhook, To: StateRecorded},
+		Acquire(), Checkpoint(), Yield(), Park(), Complete(), Fail(), GiveUp(), Wake(),
+	}
+}
+
+// Acquire takes the lease for one slice. Either the item's wake is the one of this stream record and nobody holds a live lease,
+// or the lease was taken for this very record: its retry after a crash would otherwise wait for a whole lease.
+func Acquire() Move {
+	return Move{
+		Name: MoveAcquire, By: ActorCleanup, From: []State{StatePending, StateRunning}, To: StateRunning,
+		If: all(
+			due(),
+			less(AttrAttempts, ParamCeiling),
+			anyOf(
+				all(equal(AttrWake, ParamWake), noLiveLease()),
+				equal(AttrLeaseRecord, ParamRecord),
+			),
+		),
+		Then: []Effect{
+			put(AttrLeaseToken, ParamToken), put(AttrLeaseExpiresAt, ParamLeaseExpiresAt), put(AttrLeaseRecord, ParamRecord),
+			clearOf(AttrWake), clearOf(AttrWakeAt), put(AttrWakeCount, ParamZero), clearOf(AttrNextAttemptAt),
+			increment(AttrAttempts), increment(AttrSlices),
+			byDefault(AttrMode, ParamMode), byDefault(AttrStartedAt, ParamNow),
+		},
+	}
+}
+
+// Checkpoint writes progress and, where an expiry is given, renews the lease.
+func Checkpoint() Move {
+	return Move{
+		Name: MoveCheckpoint, By: ActorCleanup, From: []State{StateRunning}, To: StateRunning, If: mine(),
+		Then: append(progress(), putGiven(AttrLeaseExpiresAt, ParamLeaseExpiresAt)),
+	}
+}
+
+// Yield ends a slice whose budget is used up; the new wake starts the next one behind the other runs.
+func Yield() Move {
+	return Move{
+		Name: MoveYield, By: ActorCleanup, From: []State{StateRunning}, To: StatePending, If: mine(),
+		Then: release(put(AttrWake, ParamNewWake), put(AttrWakeAt, ParamNow)),
+	}
+}
+
+// Park ends a slice that met a passing error; the sweeper wakes the run when its next attempt is due.
+func Park() Move {
+	return Move{
+		Name: MovePark, By: ActorCleanup, From: []State{StateRunning}, To: StatePending, If: mine(),
+		Then: release(clearOf(AttrWake), clearOf(AttrWakeAt),
+			put(AttrLastError, ParamError), put(AttrNextAttemptAt, ParamNextAttemptAt)),
+	}
+}
+
+// Complete ends a run whose last scan deleted nothing.
+func Complete() Move {
+	return Move{
+		Name: MoveComplete, By: ActorCleanup, From: []State{StateRunning}, To: StateDone, If: mine(),
+		Then: release(clearOf(AttrWake), clearOf(AttrWakeAt), put(AttrEndedAt, ParamNow), put(AttrTTL, ParamTTL),
+			clearOf(AttrOpen), clearOf(AttrOpenSince)),
+	}
+}
+
+// Fail ends a run that met an error no retry can cure.
+func Fail() Move {
+	return Move{
+		Name: MoveFail, By: ActorCleanup, From: []State{StateRunning}, To: StateFailed, If: mine(),
+		Then: release(clearOf(AttrWake), clearOf(AttrWakeAt), put(AttrEndedAt, ParamNow), put(AttrLastError, ParamError),
+			put(AttrOpen, ParamOpenFailed), put(AttrOpenSince, ParamNow)),
+	}
+}
+
+// GiveUp ends a run that used up its attempts, when no slice holds it.
+func GiveUp() Move {
+	return Move{
+		Name: MoveGiveUp, By: ActorSweeper, From: []State{StatePending, StateRunning}, To: StateFailed,
+		If: all(atLeast(AttrAttempts, ParamCeiling), noLiveLease()),
+		Then: []Effect{
+			clearOf(AttrLeaseToken), clearOf(AttrLeaseExpiresAt), clearOf(AttrLeaseRecord), clearOf(AttrWake), clearOf(AttrWakeAt),
+			put(AttrEndedAt, ParamNow), put(AttrLastError, ParamError),
+			put(AttrOpen, ParamOpenFailed), put(AttrOpenSince, ParamNow),
+		},
+	}
+}
+
+// Wake puts a run before the cleanup function again. A present wake stays: only its time and count change, which is enough
+// for a new stream record, and the record of the lost one then does nothing.
+func Wake() Move {
+	return Move{
+		Name: MoveWake, By: ActorSweeper, From: []State{StatePending, StateRunning},
+		If: all(noLiveLease(), due(), anyOf(absent(AttrWake), atMost(AttrWakeAt, ParamWakeBefore))),
+		Then: []Effect{
+			byDefault(AttrWake, ParamNewWake), put(AttrWakeAt, ParamNow), increment(AttrWakeCount),
+		},
+	}
+}
+
+// progress is what every write of a lease holder carries.
+func progress() []Effect {
+	return []Effect{put(AttrPlace, ParamPlace), put(AttrCounters, ParamCounters), put(AttrAttempts, ParamAttempts)}
+}
+
+// release is progress with the lease given back.
+func release(more ...Effect) []Effect {
+	return slices.Concat(progress(),
+		[]Effect{clearOf(AttrLeaseToken), clearOf(AttrLeaseExpiresAt), clearOf(AttrLeaseRecord)}, more)
+}
