@@ -74,7 +74,7 @@ type Failure struct {
 	Err      error
 }
 
-// Fail gives the error a category.
+// Failed gives the error a category.
 func Failed(c Category, err error) *Failure { return &Failure{Category: c, Err: err} }
 
 func (f *Failure) Error() string { return fmt.Sprintf("%s: %v", f.Category, f.Err) }
@@ -105,3 +105,17 @@ func (r *Refused) Error() string {
 
 // ErrUnavailable is a store that did not answer, or answered that it cannot now. What was asked may have been done.
 var ErrUnavailable = errors.New("store unavailable")
+
+// ErrTooLarge is an item that would not fit into the 400 KB that DynamoDB allows.
+var ErrTooLarge = errors.New("item too large")
+
+// BadRow is a row of the index that could not be understood. The sweep passes it by.
+type BadRow struct {
+	ItemKey string
+	Err     error
+}
+
+func (b *BadRow) Error() string { return fmt.Sprintf("row %q: %v", b.ItemKey, b.Err) }
+
+// Unwrap gives the cause.
+func (b *BadRow) Unwrap() error { return b.Err }

@@ -1,0 +1,76 @@
+package inbox
+
+import "time"
+
+// DeliverySummary is what became of one request: the one value that the webhook hands out for the log and the metrics.
+// It holds no body, no signature and no key.
+type DeliverySummary struct {
+	DeliveryID  string
+	KeyID       string // the key that verified the request, or the id that was asked for; never the key
+	CommandType string
+	RunKey      string
+	Scope       string
+	Outcome     Outcome
+	Status      int           // of the answer
+	Signature   string        // "valid", "invalid", "malformed", "stale", "missing", "unknown_key", "no_key", "" when not looked at
+	Problem     string        // why, for the log alone; names the field and what is allowed
+	BodyBytes   int           // decoded
+	Age         time.Duration // receipt minus the command's due time, else minus the delivery timestamp; 0 when unknown
+	AckLatency  time.Duration // from the function URL's receipt to the answer
+	Panicked    bool
+}
+
+// SliceOutcome is how one stream record ended.
+type SliceOutcome string
+
+const (
+	// SliceCompleted ended the run: done.
+	SliceCompleted SliceOutcome = "completed"
+	// SliceYielded used up its budget; a new wake goes on.
+	SliceYielded SliceOutcome = "yielded"
+	// SliceParked met a passing error; the next attempt has a time.
+	SliceParked SliceOutcome = "parked"
+	// SliceFailed met an error no retry can cure: failed.
+	SliceFailed SliceOutcome = "failed"
+	// SliceNotAcquired is a record that is late, repeated, or not due: nothing was done.
+	SliceNotAcquired SliceOutcome = "not_acquired"
+	// SliceLeaseLost is a worker that was refused at a write: another one, or an operator, has the run.
+	SliceLeaseLost SliceOutcome = "lease_lost"
+	// SliceDropped is a record that is no run or does not decode. It never blocks the shard.
+	SliceDropped SliceOutcome = "dropped"
+	// SliceUnwritten is a run whose item could not be written: the record is reported as failed, for the stream to retry.
+	SliceUnwritten SliceOutcome = "unwritten"
+)
+
+// SliceSummary is what one stream record led to: the one value that the cleanup function hands out for the log and the metrics.
+// Its counts are those of the slice, not of the run.
+type SliceSummary struct {
+	Record   string // identity of the stream record
+	Run      RunKey
+	Scope    string
+	Outcome  SliceOutcome
+	Mode     Mode
+	Category Category // of the error, "" without one
+	Problem  string   // the error in words, for the log alone
+
+	Scan, Slices, Attempts           int
+	Pages, Batches                   int
+	Listed, Deleted, Absent, Refused int64
+	Retained                         map[string]int64 // by reason
+
+	Duration          time.Duration
+	InboxToCompletion time.Duration // receipt to done; 0 unless the run was completed
+}
+
+// SweepSummary is what one tick of the sweeper saw and did.
+type SweepSummary struct {
+	Open, Failed, Recorded int           // rows in the index
+	Counted                bool          // whether the open rows could be read; without it no age is published
+	OldestOpenAge          time.Duration // 0 when nothing is open
+	Woken, GivenUp         int
+	Refused                int // moves that met a run which had moved on: an expected answer
+	BadRows, Errors        int
+	Limited                bool   // the tick's limit of moves was reached
+	Problem                string // the first error in words
+	Duration               time.Duration
+}
