@@ -108,23 +108,23 @@ type Run struct {
 	LastError *LastError `json:"last_error,omitempty"`
 
 	LeaseToken     string    `json:"lease_token,omitempty"`
-	LeaseExpiresAt time.Time `json:"lease_expires_at,omitempty"`
+	LeaseExpiresAt time.Time `json:"lease_expires_at,omitzero"`
 	LeaseRecord    string    `json:"lease_record,omitempty"` // the stream record the lease was taken for
 
 	Wake          string    `json:"wake,omitempty"`
-	WakeAt        time.Time `json:"wake_at,omitempty"`
+	WakeAt        time.Time `json:"wake_at,omitzero"`
 	WakeCount     int       `json:"wake_count"` // wakes since the last acquire
-	NextAttemptAt time.Time `json:"next_attempt_at,omitempty"`
+	NextAttemptAt time.Time `json:"next_attempt_at,omitzero"`
 
 	Place    Place    `json:"place"`
 	Counters Counters `json:"counters"`
 
 	ReceivedAt time.Time `json:"received_at"`
-	StartedAt  time.Time `json:"started_at,omitempty"`
-	EndedAt    time.Time `json:"ended_at,omitempty"`
+	StartedAt  time.Time `json:"started_at,omitzero"`
+	EndedAt    time.Time `json:"ended_at,omitzero"`
 
 	Open      string    `json:"open,omitempty"` // partition of the index `open`, see State.OpenIndex
-	OpenSince time.Time `json:"open_since,omitempty"`
+	OpenSince time.Time `json:"open_since,omitzero"`
 	TTL       int64     `json:"ttl,omitempty"` // Unix seconds
 }
 

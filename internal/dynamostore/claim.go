@@ -1,0 +1,104 @@
+package dynamostore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"custody/internal/inbox"
+)
+
+// maxItemBytes is DynamoDB's bound on an item, names included (Service, account, and table quotas).
+const maxItemBytes = 400 * 1024
+
+// Claim writes the delivery and its run at once, where neither exists. Nil and nil: both are durable. Existing holds what stood
+// in the way, read by the refusal itself. An error says that nothing is known, except inbox.ErrTooLarge: nothing was sent.
+func (s *Store) Claim(ctx context.Context, c inbox.Claim) (*inbox.Existing, error) {
+	delivery, err := s.insert(c.Delivery.ItemKey(), c.Delivery)
+	if err != nil {
+		return nil, err
+	}
+	run, err := s.insert(c.Run.RunKey().ItemKey(), c.Run)
+	if err != nil {
+		return nil, err
+	}
+	err = untilSettled(ctx, func() error {
+		_, err := s.db.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{
+			TransactItems: []types.TransactWriteItem{{Put: delivery}, {Put: run}},
+		})
+		return err
+	})
+	if err == nil {
+		return nil, nil
+	}
+	cancelled, ok := errors.AsType[*types.TransactionCanceledException](err)
+	if !ok || !refusedByConditions(cancelled) || len(cancelled.CancellationReasons) != 2 {
+		return nil, fmt.Errorf("claim delivery %s: %w", c.Delivery.ID, translate(err))
+	}
+	return existing(cancelled.CancellationReasons[0].Item, cancelled.CancellationReasons[1].Item)
+}
+
+// insert is a put that is refused where the key exists, and then says what is there.
+func (s *Store) insert(pk string, v any) (*types.Put, error) {
+	it, err := encodeItem(pk, v)
+	if err != nil {
+		return nil, err
+	}
+	if n := itemBytes(it); n > maxItemBytes {
+		return nil, fmt.Errorf("item %s has %d bytes, at most %d are allowed: %w", pk, n, maxItemBytes, inbox.ErrTooLarge)
+	}
+	condition := "attribute_not_exists(" + attrPK + ")"
+	return &types.Put{
+		TableName: &s.table, Item: it, ConditionExpression: &condition,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}, nil
+}
+
+func existing(delivery, run item) (*inbox.Existing, error) {
+	d, err := decodeDelivery(delivery)
+	if err != nil {
+		return nil, err
+	}
+	r, err := decodeRun(run)
+	if err != nil {
+		return nil, err
+	}
+	return &inbox.Existing{Delivery: d, Run: r}, nil
+}
+
+func decodeDelivery(m item) (*inbox.Delivery, error) {
+	if len(m) == 0 {
+		return nil, nil
+	}
+	d := new(inbox.Delivery)
+	if err := decodeItem(m, d); err != nil {
+		return nil, fmt.Errorf("decode delivery %s: %w", keyOf(m), err)
+	}
+	return d, nil
+}
+
+// Alias writes the delivery alone: another id for a run that is known. Nil and nil: it is durable. Where the id exists already,
+// the item that is there comes back, to be classified again.
+func (s *Store) Alias(ctx context.Context, d inbox.Delivery) (*inbox.Delivery, error) {
+	p, err := s.insert(d.ItemKey(), d)
+	if err != nil {
+		return nil, err
+	}
+	err = untilSettled(ctx, func() error {
+		_, err := s.db.PutItem(ctx, &dynamodb.PutItemInput{
+			TableName: p.TableName, Item: p.Item, ConditionExpression: p.ConditionExpression,
+			ReturnValuesOnConditionCheckFailure: p.ReturnValuesOnConditionCheckFailure,
+		})
+		return err
+	})
+	if err == nil {
+		return nil, nil
+	}
+	if refused, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok && len(refused.Item) > 0 {
+		return decodeDelivery(refused.Item)
+	}
+	return nil, fmt.Errorf("record delivery %s: %w", d.ID, translate(err))
+}
