@@ -1,0 +1,81 @@
+package retention
+
+import "time"
+
+// Facts is what a decision rests on, besides the version itself.
+type Facts struct {
+	Cutoff time.Time // the run's, as it was stored; never recomputed
+	Now    time.Time // when the holds were read
+	Holds  []Hold    // of the run's scope and for all
+	// VersioningEnabled says whether the bucket's versioning is Enabled now. It matters for null versions alone.
+	VersioningEnabled bool
+	// OthersStay says whether another version of the same key stays. It matters for the current version alone.
+	OthersStay bool
+}
+
+// Decision is what is to become of a version.
+type Decision struct {
+	Delete bool
+	Reason Reason // why it stays; "" when it goes
+}
+
+var remove = Decision{Delete: true}
+
+func keep(r Reason) Decision { return Decision{Reason: r} }
+
+// Decide says whether the version may be deleted. Every rule can only keep; what no rule keeps goes.
+func Decide(v Version, f Facts) Decision {
+	switch {
+	case v.Key == "" || v.ID == "" || v.LastModified.IsZero() || v.Currency == CurrencyUnknown:
+		return keep(ReasonIncomplete)
+	case !Expired(v, f.Cutoff):
+		return keep(ReasonYoung)
+	case v.ID == NullID && !f.VersioningEnabled:
+		return keep(ReasonNullVersion)
+	}
+	if reason, held := heldBy(v.Key, f); held {
+		return keep(reason)
+	}
+	if v.Currency == Current && f.OthersStay {
+		return keep(ReasonCurrentOverKept)
+	}
+	return remove
+}
+
+// Expired reports whether the version was modified before the cutoff. Equal is kept: S3 lists whole seconds, so a version that
+// shows the cutoff's own second may be younger.
+func Expired(v Version, cutoff time.Time) bool {
+	return !v.LastModified.IsZero() && v.LastModified.Before(cutoff)
+}
+
+// heldBy is the reason of a hold that covers the key. The strictest word wins where several do, so that counts do not depend
+// on the order of the rows.
+func heldBy(key string, f Facts) (Reason, bool) {
+	best, held := Reason(""), false
+	for _, h := range f.Holds {
+		if !h.InForce(f.Now) || !h.Covers(key) {
+			continue
+		}
+		if !held || rank(h.Reason) < rank(best) {
+			best, held = h.Reason, true
+		}
+	}
+	return best, held
+}
+
+func rank(r Reason) int {
+	switch r {
+	case ReasonStop:
+		return 0
+	case ReasonLegalHold:
+		return 1
+	case ReasonDisputeEvidence:
+		return 2
+	case ReasonActiveManifest:
+		return 3
+	case ReasonUnreadableHold:
+		return 4
+	default:
+		return 5
+	}
+}

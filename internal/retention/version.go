@@ -1,0 +1,78 @@
+package retention
+
+import "time"
+
+// Version is one object version or delete marker, as a listing showed it.
+type Version struct {
+	Key          string
+	ID           string    // "null" for one written while versioning was off or suspended
+	LastModified time.Time // S3 lists whole seconds
+	DeleteMarker bool
+	Currency     Currency
+	Size         int64 // bytes; 0 for a delete marker
+}
+
+// Currency says whether a version is the one that readers of its key see. It is told by IsLatest alone, never by order:
+// S3 answers versions and delete markers as two lists, with times in whole seconds.
+type Currency int
+
+const (
+	// CurrencyUnknown is a listing that did not say. Such a version is kept.
+	CurrencyUnknown Currency = iota
+	// Current is what readers of the key see.
+	Current
+	// Noncurrent is an older version; removing it changes nothing that readers see.
+	Noncurrent
+)
+
+// NullID is the version id of what was written while the bucket's versioning was off or suspended.
+const NullID = "null"
+
+// Marker is a position behind one version in the order of a listing. The zero Marker is the start.
+// A Marker without a version id stands behind every version of its key.
+type Marker struct {
+	Key       string
+	VersionID string
+}
+
+// Page is one page of a listing. Versions holds the keys in byte order, all that the page has of one key side by side.
+type Page struct {
+	Versions []Version
+	Next     Marker // zero at the end
+}
+
+// Bucket is what a bucket's configuration says about deleting versions.
+type Bucket struct {
+	Versioning Versioning
+	MFADelete  bool // deleting a version asks for a second factor, which no function has
+}
+
+// Versioning is a bucket's versioning state.
+type Versioning string
+
+// The versioning states of S3. A bucket whose versioning was never enabled has no state at all.
+const (
+	VersioningNever     Versioning = ""
+	VersioningEnabled   Versioning = "Enabled"
+	VersioningSuspended Versioning = "Suspended"
+)
+
+// Fate is what S3 said became of one version that was to be deleted.
+type Fate struct {
+	Kind FateKind
+	Code string // S3's error code, for FateTransient and FateRefused
+}
+
+// FateKind sorts fates by what follows from them.
+type FateKind int
+
+const (
+	// FateTransient is a version that S3 asked to send again, or that was not sent in time: nothing is known of it.
+	FateTransient FateKind = iota
+	// FateDeleted is confirmed: the version is gone.
+	FateDeleted
+	// FateAbsent is success too: it was gone before.
+	FateAbsent
+	// FateRefused is any other answer, and no answer.
+	FateRefused
+)
