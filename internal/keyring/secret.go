@@ -1,0 +1,112 @@
+package keyring
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
+	"github.com/aws/smithy-go"
+
+	"custody/internal/signature"
+)
+
+const (
+	// maxAge is how long a fetched keyring serves before it is asked for again. Retiring a key takes that long at most;
+	// a new key is known at once to whoever names it.
+	maxAge = 5 * time.Minute
+	// staleFor bounds how long the last keyring serves on while Secrets Manager cannot be asked: an outage of the store
+	// stops no delivery, and yet a key that was withdrawn in the meantime does not live on for ever.
+	staleFor = time.Hour
+	// interval is the least time between two fetches that something other than age asks for: an unknown key id, which
+	// anybody can send, or a store that failed while there are keys to serve.
+	interval = 30 * time.Second
+)
+
+// ErrUnavailable is a keyring that could not be fetched.
+var ErrUnavailable = errors.New("keyring unavailable")
+
+// secrets is what is asked of Secrets Manager.
+type secrets interface {
+	// GetSecretValue gives the current version of a secret.
+	GetSecretValue(context.Context, *secretsmanager.GetSecretValueInput, ...func(*secretsmanager.Options)) (
+		*secretsmanager.GetSecretValueOutput, error)
+}
+
+// Secret is a keyring in Secrets Manager: fetched when it is first needed, then cached. It is safe for concurrent use.
+type Secret struct {
+	client secrets
+	name   string
+	now    func() time.Time
+
+	mu        sync.Mutex
+	keys      signature.Keys
+	fetchedAt time.Time // of keys; zero before the first success
+	triedAt   time.Time // of the last fetch, successful or not
+	lastErr   error     // of the last fetch
+}
+
+// NewSecret makes a keyring over the secret with the given name or ARN. now is the clock of the cache, nil for time.Now.
+func NewSecret(client secrets, name string, now func() time.Time) *Secret {
+	if now == nil {
+		now = time.Now
+	}
+	return &Secret{client: client, name: name, now: now}
+}
+
+// Active gives the keys that are in force at the given time. id is the key that the request names, or "": for one that is
+// not among the keys the secret is fetched again, at most once per 30 s. An error beside keys says why they are old, for the
+// log; an error without keys means that no keyring could be had.
+func (s *Secret) Active(ctx context.Context, id string, at time.Time) (signature.Keys, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now()
+	if s.wanted(now, id, at) {
+		s.fetch(ctx, now)
+	}
+	if s.fetchedAt.IsZero() || now.Sub(s.fetchedAt) > maxAge+staleFor {
+		return nil, s.lastErr
+	}
+	return s.keys.Active(at), s.lastErr
+}
+
+// wanted decides whether to fetch. Without any keyring every request does; otherwise a fetch has a reason and a distance.
+func (s *Secret) wanted(now time.Time, id string, at time.Time) bool {
+	if s.fetchedAt.IsZero() {
+		return true
+	}
+	active := s.keys.Active(at)
+	reason := now.Sub(s.fetchedAt) > maxAge || len(active) == 0 || signature.ValidID(id) && !active.Has(id)
+	return reason && now.Sub(s.triedAt) >= interval
+}
+
+// fetch replaces the keys, or leaves them and says why. A secret that cannot be read any more counts as an outage as well:
+// the operator who broke it has staleFor to see the log.
+func (s *Secret) fetch(ctx context.Context, now time.Time) {
+	s.triedAt = now
+	out, err := s.client.GetSecretValue(ctx, &secretsmanager.GetSecretValueInput{SecretId: &s.name})
+	if err != nil {
+		s.lastErr = fmt.Errorf("get secret: %w: %s", ErrUnavailable, describe(err))
+		return
+	}
+	if out.SecretString == nil {
+		s.lastErr = fmt.Errorf("read secret: %w", malformed("the secret must be a string, not binary"))
+		return
+	}
+	keys, err := Parse([]byte(*out.SecretString))
+	if err != nil {
+		s.lastErr = fmt.Errorf("read secret: %w", err)
+		return
+	}
+	s.keys, s.fetchedAt, s.lastErr = keys, now, nil
+}
+
+// describe keeps the vendor's types in this package, and of its text what an operator needs.
+func describe(err error) string {
+	if api, ok := errors.AsType[smithy.APIError](err); ok {
+		return api.ErrorCode()
+	}
+	return err.Error()
+}
