@@ -1,0 +1,160 @@
+# Custody's commands. `make` lists them.
+#
+# Nothing here depends on what the caller's shell or go env file says about building: a function that was linked
+# dynamically or for another system starts on the developer's machine and dies on Lambda.
+
+GO        ?= go
+# Not empty, because an empty value falls back to the caller's `go env -w GOFLAGS`.
+export GOFLAGS := -mod=readonly
+# A go.work of a folder above would choose other versions of the dependencies.
+export GOWORK := off
+unexport GOOS GOARCH GOAMD64 GOARM64 GOEXPERIMENT
+
+FUNCTIONS := webhook cleanup sweeper
+# What makes a program that runs anywhere and is the same wherever it is built: no C library, no paths, no symbols. The
+# time stamps of a version control checkout stay out, since SAM builds in a copy that is none.
+STATIC    := CGO_ENABLED=0
+STRIPPED  := -trimpath -buildvcs=false -ldflags "-s -w"
+# lambda.norpc leaves out the protocol of the retired go1.x runtime.
+NORPC     := -tags lambda.norpc
+
+# Of a package, with the time that everything in it takes on two slow cores many times over.
+TIMEOUT   ?= 5m
+FUZZTIME  ?= 30s
+
+# The linter and the vulnerability check are built from source at these versions, outside of go.mod and of the checkout.
+GOLANGCI_LINT_VERSION := v2.15.0
+GOVULNCHECK_VERSION   := v1.9.0
+TOOLS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/custody/tools
+GOLANGCI_LINT := $(TOOLS)/golangci-lint-$(GOLANGCI_LINT_VERSION)
+GOVULNCHECK   := $(TOOLS)/govulncheck-$(GOVULNCHECK_VERSION)
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-zA-Z0-9_-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+# ---- build ----
+
+.PHONY: build
+build: $(FUNCTIONS:%=bin/%/bootstrap) bin/custody ## Build the functions and the tool for this machine, into bin/
+
+# Whether anything changed is for the go command to find out, which does it better than make.
+.PHONY: bin/custody $(FUNCTIONS:%=bin/%/bootstrap)
+$(FUNCTIONS:%=bin/%/bootstrap): bin/%/bootstrap:
+	$(STATIC) $(GO) build $(STRIPPED) $(NORPC) -o $@ ./functions/$*
+bin/custody:
+	$(STATIC) $(GO) build $(STRIPPED) -o $@ ./internal/cmd/custody
+
+# SAM calls build-<LogicalId> in a copy of this folder and does not say for which architecture, so it is read where SAM
+# reads it: from the template. ARCH from the environment goes before that, for `ARCH=x86_64 sam build`.
+ARCH ?= $(shell sed -n '/^  Architecture:/,/^    Default:/s/^    Default: *\([a-z0-9_]*\).*/\1/p' template.yaml)
+LAMBDA_GOARCH = $(if $(filter x86_64,$(ARCH)),amd64,$(if $(filter arm64,$(ARCH)),arm64,$(error ARCH is "$(ARCH)", but Lambda has only arm64 and x86_64)))
+
+# The lowest instruction set of each architecture: every processor behind Lambda has it.
+LAMBDA_BUILD = $(STATIC) GOOS=linux GOARCH=$(LAMBDA_GOARCH) GOAMD64=v1 GOARM64=v8.0 $(GO) build $(STRIPPED) $(NORPC)
+
+.PHONY: build-WebhookFunction build-CleanupFunction build-SweeperFunction
+build-WebhookFunction:
+	$(LAMBDA_BUILD) -o "$(ARTIFACTS_DIR)/bootstrap" ./functions/webhook
+build-CleanupFunction:
+	$(LAMBDA_BUILD) -o "$(ARTIFACTS_DIR)/bootstrap" ./functions/cleanup
+build-SweeperFunction:
+	$(LAMBDA_BUILD) -o "$(ARTIFACTS_DIR)/bootstrap" ./functions/sweeper
+
+.PHONY: architecture
+architecture: ## Set the functions' architecture in template and profiles: make architecture ARCH=x86_64
+	@: $(LAMBDA_GOARCH)
+	@sed '/^  Architecture:/,/^    Default:/s/^\(    Default: *\)[a-z0-9_]*/\1$(ARCH)/' template.yaml >template.yaml.new && cat template.yaml.new >template.yaml
+	@sed 's/"Architecture=[a-z0-9_]*"/"Architecture=$(ARCH)"/' samconfig.toml >samconfig.toml.new && cat samconfig.toml.new >samconfig.toml
+	@rm -f template.yaml.new samconfig.toml.new
+	@echo "The functions are built and deployed for $(ARCH). Stacks that exist change with their next deployment."
+
+# ---- try ----
+
+# The flags of the function builds, so that the demo finds the packages compiled that it builds the functions from.
+.PHONY: demo
+demo: ## Walk a signed delivery to an empty scan on the local stack
+	@$(STATIC) $(GO) run -trimpath -buildvcs=false ./internal/cmd/demo
+
+# Not by `go run`, which does not hand signals on.
+.PHONY: local
+local: bin/custody ## Run the local stack until Ctrl-C: make local ARGS='--port 8080 --env-file local.env'
+	@exec bin/custody local $(ARGS)
+
+# ---- test ----
+
+.PHONY: test
+test: ## Run every test that needs only Go
+	@cc=$$($(GO) env CC); if command -v "$${cc%% *}" >/dev/null 2>&1; then \
+	  echo "test: with the race detector, compiled by $$cc"; \
+	  CGO_ENABLED=1 $(GO) test -race -shuffle=on -timeout=$(TIMEOUT) ./...; \
+	else \
+	  echo "test: WITHOUT the race detector, which needs a C compiler ($$cc is not here)"; \
+	  CGO_ENABLED=0 $(GO) test -shuffle=on -timeout=$(TIMEOUT) ./...; \
+	fi
+
+.PHONY: test-dynamodb
+test-dynamodb: ## Run the DynamoDB suite against another engine: make test-dynamodb ENDPOINT=http://… ENGINE=name
+	@test -n "$(ENDPOINT)" || { echo "test-dynamodb: ENDPOINT is missing, for example http://127.0.0.1:8000" >&2; exit 2; }
+	CUSTODY_TEST_DYNAMODB_ENDPOINT="$(ENDPOINT)" CUSTODY_TEST_DYNAMODB_ENGINE="$(ENGINE)" \
+	  $(GO) test -count=1 -timeout=$(TIMEOUT) ./internal/localaws/dynamodb/
+
+.PHONY: test-s3
+test-s3: ## Run the S3 suite against another engine: make test-s3 ENDPOINT=http://… ENGINE=name
+	@test -n "$(ENDPOINT)" || { echo "test-s3: ENDPOINT is missing, for example http://127.0.0.1:5000" >&2; exit 2; }
+	CUSTODY_TEST_S3_ENDPOINT="$(ENDPOINT)" CUSTODY_TEST_S3_ENGINE="$(ENGINE)" \
+	  $(GO) test -count=1 -timeout=$(TIMEOUT) ./internal/localaws/s3/
+
+# The go command fuzzes one target at a time.
+.PHONY: fuzz
+fuzz: ## Fuzz every decoder and verifier, FUZZTIME each (30s)
+	@set -e; for package in $$($(GO) list ./...); do \
+	  for target in $$($(GO) test -list '^Fuzz' "$$package" | grep '^Fuzz' || true); do \
+	    echo "fuzz: $$package $$target"; \
+	    $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$package"; \
+	  done; \
+	done
+
+# ---- check ----
+
+.PHONY: check
+check: fmt vet lint imports vuln ## Check format, vet, lint, imports and known vulnerabilities
+
+.PHONY: fmt
+fmt: ## Name the files that gofmt would change
+	@out=$$(gofmt -l .); test -z "$$out" || { echo "fmt: gofmt -w these:" >&2; echo "$$out" >&2; exit 1; }
+	@echo "fmt: every file is formatted"
+
+.PHONY: vet
+vet: ## Run go vet
+	$(GO) vet ./...
+
+.PHONY: lint
+lint: $(GOLANGCI_LINT) ## Run the linter; .golangci.yml says why each rule is on
+	$(GOLANGCI_LINT) run ./...
+
+.PHONY: imports
+imports: ## Check who imports whom
+	$(GO) test -count=1 -run '^TestImports' ./internal/architecture
+
+.PHONY: vuln
+vuln: $(GOVULNCHECK) ## Look for known vulnerabilities that the code can reach
+	@.ci/vuln $(GOVULNCHECK)
+
+.PHONY: template
+template: ## Lint and build the template, where cfn-lint and sam are installed
+	@ARCH=$(ARCH) GO=$(GO) .ci/template
+
+$(GOLANGCI_LINT):
+	@echo "building golangci-lint $(GOLANGCI_LINT_VERSION), once: a minute or three"
+	@mkdir -p $(TOOLS)/new && GOBIN=$(TOOLS)/new $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
+	@mv $(TOOLS)/new/golangci-lint $@
+
+$(GOVULNCHECK):
+	@echo "building govulncheck $(GOVULNCHECK_VERSION), once"
+	@mkdir -p $(TOOLS)/new && GOBIN=$(TOOLS)/new $(GO) install golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION)
+	@mv $(TOOLS)/new/govulncheck $@
+
+.PHONY: clean
+clean: ## Remove what was built here
+	rm -rf bin .aws-sam

@@ -1,0 +1,4 @@
+// Package architecture owns the rule who may import whom, as data, and checks the module against it. It is for `make
+// imports` and `make test` alone: nothing imports it, and outside of its tests it imports nothing but the standard library.
+// Its tests also hold the template against what the functions, the local stack and the settings say.
+package architecture
