@@ -80,9 +80,12 @@ type RefusedVersion struct {
 // Counters are totals over all scans of a run. They are written as absolute values, so a repeated write never counts twice;
 // after a crash they are a lower bound.
 type Counters struct {
-	Deleted int64 `json:"deleted"` // versions and delete markers that S3 confirmed as deleted
-	Absent  int64 `json:"absent"`  // versions that were already gone when the delete arrived
-	Listed  int64 `json:"listed"`  // versions and delete markers seen, over all scans
+	// Selected counts the versions that the decision let go: in a dry run what a delete run would have sent, else what was
+	// sent and answered.
+	Selected int64 `json:"selected"`
+	Deleted  int64 `json:"deleted"` // versions and delete markers that S3 confirmed as deleted
+	Absent   int64 `json:"absent"`  // versions that were already gone when the delete arrived
+	Listed   int64 `json:"listed"`  // versions and delete markers seen, over all scans
 }
 
 // LastError is why the last slice did not finish the run.

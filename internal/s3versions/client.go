@@ -21,8 +21,10 @@ type Client struct {
 }
 
 // New makes a client. Every request carries the owner as a condition, unless it is empty: a bucket name that changed hands
-// is then refused by S3 itself.
-func New(client *s3.Client, owner string) *Client { return &Client{s3: client, owner: owner, now: time.Now} }
+// is then refused by S3 itself. The clock is the one that the holds' age is measured by.
+func New(client *s3.Client, owner string, now func() time.Time) *Client {
+	return &Client{s3: client, owner: owner, now: now}
+}
 
 func (c *Client) expectedOwner() *string {
 	if c.owner == "" {

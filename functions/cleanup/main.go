@@ -1,0 +1,56 @@
+// Command cleanup is the function that the inbox table's stream starts: each wake of a run is one slice of work.
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"os"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
+	awsconfig "github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"custody/internal/cleanup"
+	"custody/internal/config"
+	"custody/internal/dynamostore"
+	"custody/internal/s3versions"
+	"custody/internal/telemetry"
+)
+
+func main() {
+	settings, err := config.LoadCleanup(os.Environ())
+	tel := telemetry.New(os.Stdout, settings.Stack, settings.LogLevel)
+	if err != nil {
+		tel.StartupError(err)
+		os.Exit(1)
+	}
+	aws, err := awsconfig.LoadDefaultConfig(context.Background())
+	if err != nil {
+		tel.StartupError(err)
+		os.Exit(1)
+	}
+	db := dynamodb.NewFromConfig(aws)
+	objects := s3.NewFromConfig(aws, func(o *s3.Options) {
+		o.UsePathStyle = o.BaseEndpoint != nil // an endpoint of one's own rarely has a host name for each bucket
+	})
+	worker := cleanup.New(
+		dynamostore.New(db, settings.Table),
+		dynamostore.NewHolds(db, settings.HoldsTable, tel.Logger()),
+		s3versions.New(objects, settings.BucketOwner, time.Now),
+		cleanup.Settings{
+			DeleteScopes: settings.DeleteScopes, DeleteConcurrency: settings.DeleteConcurrency,
+			SliceBudget: settings.SliceBudget, LeaseDuration: settings.LeaseDuration,
+			ScanCeiling: settings.ScanCeiling, AttemptCeiling: settings.AttemptCeiling,
+			Retention: time.Duration(settings.RetentionDays) * 24 * time.Hour,
+		}, time.Now, rand.Text)
+	lambda.Start(func(ctx context.Context, e events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
+		out, slices := worker.Handle(ctx, e)
+		for _, s := range slices {
+			tel.Slice(ctx, s)
+		}
+		return out, nil
+	})
+}

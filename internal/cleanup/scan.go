@@ -1,0 +1,233 @@
+package cleanup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"custody/internal/inbox"
+	"custody/internal/retention"
+)
+
+// checkpointEvery is how often a running slice writes its place at most. A crash repeats at most that much listing.
+const checkpointEvery = time.Second
+
+// scan is one pass over what is left of the selection. One goroutine, the loop below, owns the ledger and the queue; listing and
+// deleting run beside it and hand their results back.
+type scan struct {
+	*slice
+	pages   <-chan listed
+	results chan batchResult
+	queue   queue
+	flying  int // batches on their way
+
+	key       *keyWork // the key that the listing stands in, nil between keys
+	keyName   string
+	oneKey    int // pages in a row that showed no key but this one
+	listedAll bool
+	stop      error // why nothing new is started
+}
+
+// scan runs until the whole selection is listed and every version settled (nil), or something stops it. What is on its way
+// when it is stopped is waited for, so that its fate is known.
+func (s *slice) scan(ctx context.Context, budget <-chan time.Time) error {
+	listing, endListing := context.WithCancel(ctx)
+	defer endListing()
+	c := &scan{slice: s, pages: s.list(listing, s.ledger.place), results: make(chan batchResult)}
+	tick := time.NewTicker(checkpointEvery)
+	defer tick.Stop()
+	for {
+		c.launch(ctx)
+		if c.finished() {
+			return c.stop
+		}
+		select {
+		case p, more := <-c.wanted():
+			c.take(p, more)
+		case r := <-c.results:
+			c.settle(r)
+		case <-tick.C:
+			c.halt(s.checkpoint(ctx))
+		case <-budget:
+			c.halt(c.outOfBudget())
+		case <-ctx.Done():
+			c.halt(context.Cause(ctx))
+			c.await()
+			return c.stop
+		}
+		if c.stop != nil {
+			endListing()
+		}
+	}
+}
+
+// halt stops new work at the first reason.
+func (c *scan) halt(why error) {
+	if c.stop == nil {
+		c.stop = why
+	}
+}
+
+// await takes the results of what is on its way; the context has ended, so the wait is short.
+func (c *scan) await() {
+	for c.flying > 0 {
+		c.settle(<-c.results)
+	}
+}
+
+func (c *scan) finished() bool {
+	return c.flying == 0 && (c.stop != nil || c.listedAll && c.queue.empty())
+}
+
+// wanted is the channel of pages while there is room for more work: a slow delete holds back the listing, so that memory does
+// not grow with the run.
+func (c *scan) wanted() <-chan listed {
+	if c.stop != nil || c.listedAll || len(c.queue.ready) >= c.settings.DeleteConcurrency {
+		return nil
+	}
+	return c.pages
+}
+
+func (c *scan) launch(ctx context.Context) {
+	if c.stop != nil {
+		return
+	}
+	for c.flying < c.settings.DeleteConcurrency {
+		if c.listedAll {
+			c.queue.drain(c.flying)
+		}
+		batch := c.queue.take()
+		if batch == nil {
+			return
+		}
+		c.flying++
+		c.summary.Batches++
+		go func() { c.results <- c.deleteBatch(ctx, batch) }()
+	}
+}
+
+// take works a page: keys end where the next one begins, whatever page that is on.
+func (c *scan) take(p listed, more bool) {
+	if !more {
+		c.listedAll = true
+		return
+	}
+	if p.err != nil {
+		c.halt(p.err)
+		return
+	}
+	c.summary.Pages++
+	c.queue.page()
+	c.oneKey++
+	for _, v := range p.versions {
+		if c.key == nil || v.Key != c.keyName {
+			c.endKey(p.prefix)
+			c.key, c.keyName = c.ledger.begin(), v.Key
+		}
+		c.see(v)
+	}
+	if p.last {
+		c.endKey(p.prefix)
+		c.ledger.endPrefix(p.prefix)
+	}
+}
+
+func (c *scan) endKey(prefix int) {
+	if c.key == nil {
+		return
+	}
+	k, name := c.key, c.keyName
+	c.key, c.keyName, c.oneKey = nil, "", 0
+	c.sendCurrent(k, c.ledger.end(k, position{prefix, name}))
+}
+
+// see sorts one version of the key that is being listed. Holds are read later, when its batch is about to go.
+func (c *scan) see(v retention.Version) {
+	c.ledger.counters.Listed++
+	c.ledger.slice.listed++
+	d := retention.Decide(v, retention.Facts{Cutoff: c.run.Selection.Cutoff, VersioningEnabled: true})
+	switch {
+	case !d.Delete:
+		c.ledger.keep(c.key, v, d.Reason)
+	case v.Currency == retention.Current:
+		c.key.current = &v
+	default:
+		c.key.pending++
+		c.queue.add(candidate{v, c.key})
+	}
+}
+
+func (c *scan) sendCurrent(k *keyWork, v *retention.Version) {
+	if v != nil {
+		c.queue.add(candidate{*v, k})
+	}
+}
+
+func (c *scan) settle(r batchResult) {
+	c.flying--
+	for _, d := range r.settled {
+		c.sendCurrent(d.key, c.book(d))
+	}
+	c.halt(r.err)
+}
+
+// book enters one settled version into the ledger.
+func (c *scan) book(d settled) *retention.Version {
+	switch {
+	case d.kind == settledRetained:
+		return c.ledger.retained(d.key, d.version, d.why)
+	case d.kind == settledSelected:
+		return c.ledger.selected(d.key)
+	case d.fate.Kind == retention.FateRefused:
+		return c.ledger.refused(d.key, d.version, d.fate.Code)
+	}
+	return c.ledger.deleted(d.key, d.fate.Kind == retention.FateAbsent)
+}
+
+// outOfBudget is why a slice ends whose time is used up. A slice that has seen several pages of one key and confirmed nothing
+// will see the same ones again: a place within a key is not stored.
+func (c *scan) outOfBudget() error {
+	if c.oneKey >= 2 && c.ledger.mark() == c.started {
+		return inbox.Failed(inbox.CategoryKeyTooLarge, fmt.Errorf("the versions of key %q that stay take more than a slice to list", c.keyName))
+	}
+	return errOutOfBudget
+}
+
+// checkpoint writes the place when there is progress, and renews the lease when a third of it is used.
+func (s *slice) checkpoint(ctx context.Context) error {
+	now, at := s.now(), s.ledger.mark()
+	renew := now.Sub(s.renewedAt) >= s.settings.LeaseDuration/3
+	if at == s.written && !renew {
+		return nil
+	}
+	change := s.progress(now)
+	if renew {
+		change.LeaseExpiresAt = now.Add(s.settings.LeaseDuration)
+	}
+	if _, err := s.runs.Move(ctx, s.run.RunKey(), inbox.Checkpoint(), change); err != nil {
+		return s.unwritten(err)
+	}
+	s.written, s.attempts = at, change.Attempts
+	if renew {
+		s.renewedAt = now
+	}
+	return nil
+}
+
+// progress is what every write of this slice carries. Attempts count slices in a row without progress.
+func (s *slice) progress(now time.Time) inbox.Change {
+	c := inbox.Change{Now: now, Token: s.token, Place: s.ledger.snapshot(), Counters: s.ledger.counters, Attempts: s.attempts}
+	if s.ledger.mark() != s.started {
+		c.Attempts = 0
+	}
+	return c
+}
+
+// unwritten tells a refused write from one that failed.
+func (s *slice) unwritten(err error) error {
+	if _, refused := errors.AsType[*inbox.Refused](err); refused {
+		return fmt.Errorf("%w: %w", errRunMovedOn, err)
+	}
+	return fmt.Errorf("%w: %w", errItemUnwritten, err)
+}
