@@ -175,17 +175,21 @@ func (f *fields) id(name string) string {
 	return s
 }
 
-// time reads a required RFC 3339 time with an offset, in UTC; zero after a problem. UnmarshalText is stricter than
-// time.Parse, which takes a comma before the fraction and hours of one digit.
+// time reads a required RFC 3339 time with an offset, in UTC; zero after a problem. The JSON library is strict here, which
+// time.Parse and UnmarshalText are not: they take a comma before the fraction and hours of one digit (golang/go#54580).
 func (f *fields) time(name string) time.Time {
 	var t time.Time
-	s, isString := stringOf(f.members[name])
-	if !isString || t.UnmarshalText([]byte(s)) != nil {
-		f.wrong(name, "an RFC 3339 time with an offset, such as 2026-08-30T00:00:00Z")
+	value := f.members[name]
+	if value.Kind() != '"' || json.Unmarshal(value, &t) != nil || !storable(t.UTC().Year()) {
+		f.wrong(name, "an RFC 3339 time with an offset, from 1970 to 9999 in UTC, such as 2026-08-30T00:00:00Z")
 		return time.Time{}
 	}
 	return t.UTC()
 }
+
+// storable keeps out the years that no version can be from, and that an offset can push beyond four digits: a time that
+// cannot be written down again would fail in the store, and look like an outage.
+func storable(year int) bool { return 1970 <= year && year <= 9999 }
 
 // stringOf is the text of a JSON string; false for every other value and for none.
 func stringOf(v jsontext.Value) (string, bool) {
