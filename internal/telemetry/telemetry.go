@@ -19,7 +19,7 @@ const (
 
 // Telemetry writes the lines of one function. It is safe for concurrent use; each line is one write.
 type Telemetry struct {
-	// Now is the clock of the lines and the metrics; time.Now unless a test sets it.
+	// Now is the clock of the wide lines and their metrics; time.Now unless a test sets it.
 	Now func() time.Time
 
 	stack   string
@@ -46,20 +46,18 @@ func (t *Telemetry) StartupError(err error) {
 	} else {
 		problems = append(problems, shorten(err.Error(), maxProblem))
 	}
-	t.write(context.Background(), slog.LevelError, "startup", []slog.Attr{slog.Any("problems", problems)})
+	t.Logger().Error("startup", "problems", problems)
 }
 
 // line writes a wide line with the metrics in it.
 func (t *Telemetry) line(ctx context.Context, level slog.Level, msg string, attrs fields, dims dimensions, samples ...sample) {
-	dims[DimStack] = t.stack
-	t.write(ctx, max(level, slog.LevelInfo), msg, append(attrs, embed(t.Now(), dims, samples)...))
-}
-
-func (t *Telemetry) write(ctx context.Context, level slog.Level, msg string, attrs []slog.Attr) {
-	record := slog.NewRecord(t.Now(), level, msg, 0)
+	now := t.Now()
+	record := slog.NewRecord(now, max(level, slog.LevelInfo), msg, 0)
 	if lc, ok := lambdacontext.FromContext(ctx); ok {
 		record.AddAttrs(slog.String("request_id", lc.AwsRequestID))
 	}
 	record.AddAttrs(attrs...)
+	dims[DimStack] = t.stack
+	record.AddAttrs(embed(now, dims, samples)...)
 	_ = t.handler.Handle(ctx, record) // there is no second place to report a broken stdout to
 }
