@@ -78,7 +78,7 @@ func New(h Handler) (*Handler, error) {
 		h.Wake = rand.Text
 	}
 	if len(problems) > 0 {
-		return nil, fmt.Errorf("webhook settings: %w", errors.Join(problems...))
+		return nil, errors.Join(problems...)
 	}
 	return &h, nil
 }

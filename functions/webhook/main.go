@@ -1,0 +1,78 @@
+// Command webhook is the function behind the function URL: each signed delivery becomes one durable claim and one answer.
+package main
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsconfig "github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
+
+	"custody/internal/command"
+	"custody/internal/config"
+	"custody/internal/dynamostore"
+	"custody/internal/keyring"
+	"custody/internal/signature"
+	"custody/internal/telemetry"
+	"custody/internal/webhook"
+)
+
+func main() {
+	settings, err := config.LoadWebhook(os.Environ())
+	tel := telemetry.New(os.Stdout, settings.Stack, settings.LogLevel)
+	var handler *webhook.Handler
+	if err == nil {
+		handler, err = build(context.Background(), settings)
+	}
+	if err != nil {
+		tel.StartupError(err)
+		os.Exit(1)
+	}
+	lambda.Start(func(ctx context.Context, req events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
+		answer, summary := handler.Handle(ctx, req)
+		tel.Delivery(ctx, summary)
+		return answer, nil
+	})
+}
+
+func build(ctx context.Context, s config.Webhook) (*webhook.Handler, error) {
+	cfg, err := awsconfig.LoadDefaultConfig(ctx)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := keysOf(cfg, s)
+	if err != nil {
+		return nil, err
+	}
+	scheme, err := signature.Named(s.SignatureScheme)
+	if err != nil {
+		return nil, err
+	}
+	commands, err := command.NewDecoder(command.Settings{
+		Accepted: s.Commands, Bucket: s.Bucket, MinObjectAge: s.MinObjectAge, WarehousePrefixes: s.WarehousePrefixes,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return webhook.New(webhook.Handler{
+		Settings: webhook.Settings{
+			Path: s.Path, MaxBodyBytes: s.MaxBodyBytes, ReplayWindow: s.ReplayWindow, AckTimeout: s.AckTimeout,
+			RecordOnly: s.RecordOnly, Retention: time.Duration(s.RetentionDays) * 24 * time.Hour,
+		},
+		Scheme: scheme, Keys: keys, Commands: commands,
+		Store: dynamostore.New(dynamodb.NewFromConfig(cfg), s.Table),
+	})
+}
+
+// keysOf takes the keyring itself where it was given, and the secret otherwise; the settings hold exactly one of them.
+func keysOf(cfg aws.Config, s config.Webhook) (webhook.Keys, error) {
+	if !s.SigningKeys.IsZero() {
+		return keyring.NewStatic(s.SigningKeys.Reveal())
+	}
+	return keyring.NewSecret(secretsmanager.NewFromConfig(cfg), s.SigningSecret, time.Now), nil
+}
