@@ -1,0 +1,90 @@
+package localaws
+
+import (
+	"slices"
+
+	"custody/internal/localaws/lambda"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+)
+
+// The credentials of everything local. The engines take any; they must never be those of a real account.
+const (
+	accessKeyID     = "local"
+	secretAccessKey = "local"
+)
+
+// URL is the function URL, with the slash at its end that AWS's have.
+func (s *Stack) URL() string { return s.endpoints.url + "/" }
+
+// DynamoDBURL is the endpoint of the local DynamoDB and of its streams.
+func (s *Stack) DynamoDBURL() string { return s.endpoints.dynamodb }
+
+// S3URL is the endpoint of the local S3.
+func (s *Stack) S3URL() string { return s.endpoints.s3 }
+
+// Setting is the value of a setting in this stack, empty where the functions' own default holds.
+func (s *Stack) Setting(name string) string { return s.settings.values[name] }
+
+// SigningKey is a key that the webhook takes and its id.
+func (s *Stack) SigningKey() (id, key string) { return s.settings.key.id, s.settings.key.key }
+
+// Function is one of webhook, cleanup and sweeper; it is nil for any other name.
+func (s *Stack) Function(name string) *lambda.Function { return s.functions[name] }
+
+// FunctionNames lists the functions.
+func FunctionNames() []string {
+	var names []string
+	for _, spec := range functionSpecs() {
+		names = append(names, spec.name)
+	}
+	return names
+}
+
+// DeadLetters lists the stream's records that were given up, the oldest first.
+func (s *Stack) DeadLetters() []lambda.DeadLetter { return s.mapping.DeadLetters() }
+
+// Config is what an AWS client needs but for its endpoint.
+func (s *Stack) Config() aws.Config {
+	return aws.Config{Region: lambda.Region, Credentials: credentials.NewStaticCredentialsProvider(accessKeyID, secretAccessKey, "")}
+}
+
+// DynamoDB is a client of the local DynamoDB.
+func (s *Stack) DynamoDB() *dynamodb.Client {
+	return dynamodb.NewFromConfig(s.Config(), func(o *dynamodb.Options) { o.BaseEndpoint = &s.endpoints.dynamodb })
+}
+
+// Streams is a client of the local DynamoDB Streams.
+func (s *Stack) Streams() *dynamodbstreams.Client {
+	return dynamodbstreams.NewFromConfig(s.Config(), func(o *dynamodbstreams.Options) { o.BaseEndpoint = &s.endpoints.dynamodb })
+}
+
+// S3 is a client of the local S3.
+func (s *Stack) S3() *s3.Client {
+	return s3.NewFromConfig(s.Config(), func(o *s3.Options) {
+		o.BaseEndpoint, o.UsePathStyle = &s.endpoints.s3, true
+	})
+}
+
+// Env lists NAME=value of the variables by which the AWS CLI, an SDK and the tool reach this stack.
+func (s *Stack) Env() []string {
+	keyID, key := s.SigningKey()
+	return slices.Concat([]string{
+		"CUSTODY_URL=" + s.URL(),
+		"CUSTODY_TABLE=" + s.Setting("CUSTODY_TABLE"),
+		"CUSTODY_HOLDS_TABLE=" + s.Setting("CUSTODY_HOLDS_TABLE"),
+		"CUSTODY_RESERVATIONS_TABLE=" + s.Setting("CUSTODY_RESERVATIONS_TABLE"),
+		"CUSTODY_BUCKET=" + s.Setting("CUSTODY_BUCKET"),
+		"CUSTODY_REPORT_BUCKET=" + s.Setting("CUSTODY_REPORT_BUCKET"),
+		"CUSTODY_SIGNING_KEY=" + key,
+		"CUSTODY_SIGNING_KEY_ID=" + keyID,
+	}, s.endpoints.env(), credentialsEnv())
+}
+
+func credentialsEnv() []string {
+	return []string{"AWS_REGION=" + lambda.Region, "AWS_ACCESS_KEY_ID=" + accessKeyID, "AWS_SECRET_ACCESS_KEY=" + secretAccessKey}
+}

@@ -1,0 +1,112 @@
+package localaws
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// listeners are the three ports of a stack.
+type listeners struct {
+	host              string // to be reached by; differs from where they listen for an address such as 0.0.0.0
+	url, dynamodb, s3 net.Listener
+}
+
+// endpoints are the same as URLs without a slash at the end.
+type endpoints struct{ url, dynamodb, s3 string }
+
+// lastPort leaves room for the two ports behind the function URL's.
+const lastPort = 65535 - 2
+
+func openListeners(ctx context.Context, address string, port int) (listeners, error) {
+	if address == "" {
+		address = "127.0.0.1"
+	}
+	if port < 0 || port > lastPort {
+		return listeners{}, &InvalidOptionsError{fmt.Errorf("port is %d, must be 1 to %d, or 0 for free ports", port, lastPort)}
+	}
+	l := listeners{host: reachable(address)}
+	var err error
+	for i, part := range []struct {
+		name string
+		into *net.Listener
+	}{{"the function URL", &l.url}, {"DynamoDB", &l.dynamodb}, {"S3", &l.s3}} {
+		at := port
+		if port != 0 {
+			at += i
+		}
+		if *part.into, err = open(ctx, part.name, address, at); err != nil {
+			l.close()
+			return listeners{}, err
+		}
+	}
+	return l, nil
+}
+
+func open(ctx context.Context, name, address string, port int) (net.Listener, error) {
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", net.JoinHostPort(address, strconv.Itoa(port)))
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("port %d of %s, for %s, is in use by another program: %w", port, address, name, syscall.EADDRINUSE)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listen for %s: %w", name, err)
+	}
+	return listener, nil
+}
+
+// reachable is an address to connect to where the other means every address of this machine.
+func reachable(address string) string {
+	ip := net.ParseIP(address)
+	switch {
+	case ip == nil || !ip.IsUnspecified():
+		return address
+	case ip.To4() != nil:
+		return "127.0.0.1"
+	}
+	return "::1"
+}
+
+func (l listeners) close() {
+	for _, listener := range []net.Listener{l.url, l.dynamodb, l.s3} {
+		if listener != nil {
+			listener.Close()
+		}
+	}
+}
+
+func (l listeners) endpoints() endpoints {
+	at := func(listener net.Listener) string {
+		_, port, _ := net.SplitHostPort(listener.Addr().String()) // a listener's own address always splits
+		return "http://" + net.JoinHostPort(l.host, port)
+	}
+	return endpoints{url: at(l.url), dynamodb: at(l.dynamodb), s3: at(l.s3)}
+}
+
+// env are the SDKs' own variables for the endpoints of single services.
+func (e endpoints) env() []string {
+	return []string{
+		"AWS_ENDPOINT_URL_DYNAMODB=" + e.dynamodb,
+		"AWS_ENDPOINT_URL_DYNAMODB_STREAMS=" + e.dynamodb,
+		"AWS_ENDPOINT_URL_S3=" + e.s3,
+	}
+}
+
+// serve answers on a listener until the stack is closed. Requests in work are cut off then: what sent them ends too.
+func (s *Stack) serve(listener net.Listener, handler http.Handler) {
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = server.Serve(listener) // ends with ErrServerClosed
+	}()
+	s.onClose(func() {
+		server.Close()
+		<-done
+	})
+}

@@ -1,0 +1,156 @@
+package localaws
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
+)
+
+// table is a table to make, and its attribute for the time to live.
+type table struct {
+	input *dynamodb.CreateTableInput
+	ttl   string
+}
+
+// tables are those of the template: what a test reads in one must hold in the other.
+func (s *Stack) tables() []table {
+	return []table{
+		{inboxTable(s.Setting("CUSTODY_TABLE")), "ttl"},
+		{holdsTable(s.Setting("CUSTODY_HOLDS_TABLE")), "expires_at"},
+		{reservationsTable(s.Setting("CUSTODY_RESERVATIONS_TABLE")), ""},
+	}
+}
+
+func inboxTable(name string) *dynamodb.CreateTableInput {
+	return &dynamodb.CreateTableInput{
+		TableName:            &name,
+		BillingMode:          types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{text("pk"), text("open"), number("open_since")},
+		KeySchema:            key("pk"),
+		StreamSpecification:  &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewAndOldImages},
+		GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{{
+			IndexName: aws.String("open"),
+			KeySchema: key("open", "open_since"),
+			Projection: &types.Projection{ProjectionType: types.ProjectionTypeInclude, NonKeyAttributes: []string{
+				"state", "attempts", "lease_expires_at", "wake", "wake_at", "wake_count", "next_attempt_at", "scope", "received_at"}},
+		}},
+	}
+}
+
+func holdsTable(name string) *dynamodb.CreateTableInput {
+	return &dynamodb.CreateTableInput{
+		TableName:            &name,
+		BillingMode:          types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{text("scope"), text("hold_id")},
+		KeySchema:            key("scope", "hold_id"),
+	}
+}
+
+func reservationsTable(name string) *dynamodb.CreateTableInput {
+	return &dynamodb.CreateTableInput{
+		TableName:            &name,
+		BillingMode:          types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{text("reservation_id"), text("status"), number("expires_at")},
+		KeySchema:            key("reservation_id"),
+		GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{{
+			IndexName:  aws.String("status-expires_at"),
+			KeySchema:  key("status", "expires_at"),
+			Projection: &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly},
+		}},
+	}
+}
+
+func text(name string) types.AttributeDefinition {
+	return types.AttributeDefinition{AttributeName: &name, AttributeType: types.ScalarAttributeTypeS}
+}
+
+func number(name string) types.AttributeDefinition {
+	return types.AttributeDefinition{AttributeName: &name, AttributeType: types.ScalarAttributeTypeN}
+}
+
+// key is a partition key and, where there are two names, a sort key.
+func key(names ...string) []types.KeySchemaElement {
+	kinds := []types.KeyType{types.KeyTypeHash, types.KeyTypeRange}
+	var schema []types.KeySchemaElement
+	for i := range names {
+		schema = append(schema, types.KeySchemaElement{AttributeName: &names[i], KeyType: kinds[i]})
+	}
+	return schema
+}
+
+// makeResources makes what is missing, so that an engine that has the tables already will do as well.
+func (s *Stack) makeResources(ctx context.Context) error {
+	db := s.DynamoDB()
+	for _, t := range s.tables() {
+		if err := makeTable(ctx, db, t); err != nil {
+			return fmt.Errorf("make table %s: %w", *t.input.TableName, err)
+		}
+	}
+	for _, bucket := range s.buckets() {
+		if err := makeBucket(ctx, s.S3(), bucket); err != nil {
+			return fmt.Errorf("make bucket %s: %w", bucket, err)
+		}
+	}
+	return nil
+}
+
+func makeTable(ctx context.Context, db *dynamodb.Client, t table) error {
+	_, err := db.CreateTable(ctx, t.input)
+	if _, exists := errors.AsType[*types.ResourceInUseException](err); exists {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	waiter := dynamodb.NewTableExistsWaiter(db, func(o *dynamodb.TableExistsWaiterOptions) { o.MinDelay = 50 * time.Millisecond })
+	if err := waiter.Wait(ctx, &dynamodb.DescribeTableInput{TableName: t.input.TableName}, time.Minute); err != nil {
+		return err
+	}
+	if t.ttl == "" {
+		return nil
+	}
+	_, err = db.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{TableName: t.input.TableName,
+		TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: &t.ttl, Enabled: aws.Bool(true)}})
+	return err
+}
+
+// noReport is the report bucket's name where no report is written.
+const noReport = "none"
+
+func (s *Stack) buckets() []string {
+	names := []string{s.Setting("CUSTODY_BUCKET")}
+	if report := s.Setting("CUSTODY_REPORT_BUCKET"); report != noReport {
+		names = append(names, report)
+	}
+	return names
+}
+
+func makeBucket(ctx context.Context, client *s3.Client, name string) error {
+	_, err := client.CreateBucket(ctx, &s3.CreateBucketInput{Bucket: &name})
+	if _, exists := errors.AsType[*s3types.BucketAlreadyOwnedByYou](err); err != nil && !exists {
+		return err
+	}
+	_, err = client.PutBucketVersioning(ctx, &s3.PutBucketVersioningInput{Bucket: &name,
+		VersioningConfiguration: &s3types.VersioningConfiguration{Status: s3types.BucketVersioningStatusEnabled}})
+	return err
+}
+
+// inboxStream finds the stream of the inbox table.
+func (s *Stack) inboxStream(ctx context.Context) (string, error) {
+	name := s.Setting("CUSTODY_TABLE")
+	out, err := s.DynamoDB().DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name})
+	if err != nil {
+		return "", fmt.Errorf("find the stream of table %s: %w", name, err)
+	}
+	if out.Table.LatestStreamArn == nil {
+		return "", fmt.Errorf("table %s has no stream", name)
+	}
+	return *out.Table.LatestStreamArn, nil
+}
