@@ -120,12 +120,20 @@ func (t *tick) move(ctx context.Context) {
 }
 
 func (t *tick) moveOne(ctx context.Context, p plan) {
-	now := t.Now()
-	m, c, counter := inbox.Wake(), inbox.Change{Now: now, NewWake: t.NewWake(), WakeBefore: now.Add(-p.decision.Backoff)}, &t.sum.Woken
-	if p.decision.Action == ActionGiveUp {
-		m, c, counter = inbox.GiveUp(), t.giveUp(p, now), &t.sum.GivenUp
+	now := t.Now() // of the writing: it may come half a minute behind the reading
+	var err error
+	counter := &t.sum.Woken
+	switch p.decision.Action {
+	case ActionWake:
+		_, err = t.runs.Move(ctx, p.key, inbox.Wake(), inbox.Change{
+			Now: now, NewWake: t.NewWake(), WakeBefore: now.Add(-p.decision.Backoff),
+		})
+	case ActionGiveUp:
+		counter = &t.sum.GivenUp
+		_, err = t.runs.Move(ctx, p.key, inbox.GiveUp(), t.giveUp(p, now))
+	case ActionLeave:
+		return
 	}
-	_, err := t.runs.Move(ctx, p.key, m, c)
 	if _, refused := errors.AsType[*inbox.Refused](err); refused {
 		t.sum.Refused++
 		return
