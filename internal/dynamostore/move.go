@@ -92,6 +92,8 @@ func renderCondition(k inbox.Condition, c inbox.Change) (expression.ConditionBui
 	switch k.Op {
 	case inbox.OpEqual:
 		return name.Equal(v), nil
+	case inbox.OpNotEqual:
+		return name.NotEqual(v), nil
 	case inbox.OpLess:
 		return name.LessThan(v), nil
 	case inbox.OpAtMost:

@@ -8,6 +8,7 @@ type Op int
 const (
 	OpAbsent Op = iota
 	OpEqual
+	OpNotEqual // asked only of attributes that are there: engines differ on absent ones
 	OpLess
 	OpAtMost
 	OpAtLeast
@@ -23,13 +24,14 @@ type Condition struct {
 	Of   []Condition // for OpAll and OpAny
 }
 
-func absent(a Attribute) Condition           { return Condition{Op: OpAbsent, Attr: a} }
-func equal(a Attribute, p Param) Condition   { return Condition{Op: OpEqual, Attr: a, With: p} }
-func less(a Attribute, p Param) Condition    { return Condition{Op: OpLess, Attr: a, With: p} }
-func atMost(a Attribute, p Param) Condition  { return Condition{Op: OpAtMost, Attr: a, With: p} }
-func atLeast(a Attribute, p Param) Condition { return Condition{Op: OpAtLeast, Attr: a, With: p} }
-func all(of ...Condition) Condition          { return Condition{Op: OpAll, Of: of} }
-func anyOf(of ...Condition) Condition        { return Condition{Op: OpAny, Of: of} }
+func absent(a Attribute) Condition            { return Condition{Op: OpAbsent, Attr: a} }
+func equal(a Attribute, p Param) Condition    { return Condition{Op: OpEqual, Attr: a, With: p} }
+func notEqual(a Attribute, p Param) Condition { return Condition{Op: OpNotEqual, Attr: a, With: p} }
+func less(a Attribute, p Param) Condition     { return Condition{Op: OpLess, Attr: a, With: p} }
+func atMost(a Attribute, p Param) Condition   { return Condition{Op: OpAtMost, Attr: a, With: p} }
+func atLeast(a Attribute, p Param) Condition  { return Condition{Op: OpAtLeast, Attr: a, With: p} }
+func all(of ...Condition) Condition           { return Condition{Op: OpAll, Of: of} }
+func anyOf(of ...Condition) Condition         { return Condition{Op: OpAny, Of: of} }
 
 // The conditions that several moves share. Each is a function since a Condition holds a slice.
 

@@ -85,7 +85,9 @@ func Acquire() Move {
 			less(AttrAttempts, ParamCeiling),
 			anyOf(
 				all(equal(AttrWake, ParamWake), noLiveLease()),
-				equal(AttrLeaseRecord, ParamRecord),
+				// The same token is this very worker, whose answer was lost and whose request was repeated: a refusal
+				// tells it so, and the attempt is not counted twice.
+				all(equal(AttrLeaseRecord, ParamRecord), notEqual(AttrLeaseToken, ParamToken)),
 			),
 		),
 		Then: []Effect{
