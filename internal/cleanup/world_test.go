@@ -25,6 +25,7 @@ import (
 	"custody/internal/cleanup"
 	"custody/internal/dynamostore"
 	"custody/internal/inbox"
+	"custody/internal/localaws"
 	localdb "custody/internal/localaws/dynamodb"
 	locals3 "custody/internal/localaws/s3"
 	"custody/internal/retention"
@@ -100,8 +101,8 @@ func newWorld(t *testing.T) *world {
 		HTTPClient: straight{objects},
 	})
 	w.store = dynamostore.New(w.db, "inbox")
-	w.makeTables()
-	w.makeBucket()
+	w.must(localaws.Tables{Inbox: "inbox", Holds: "holds"}.Make(t.Context(), w.db))
+	w.must(localaws.MakeBucket(t.Context(), w.direct, bucket))
 	return w
 }
 
@@ -138,41 +139,6 @@ func (w *world) must(err error) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-}
-
-func (w *world) makeTables() {
-	w.t.Helper()
-	s, n := dbtypes.ScalarAttributeTypeS, dbtypes.ScalarAttributeTypeN
-	hash, sort := dbtypes.KeyTypeHash, dbtypes.KeyTypeRange
-	attr := func(name string, t dbtypes.ScalarAttributeType) dbtypes.AttributeDefinition {
-		return dbtypes.AttributeDefinition{AttributeName: &name, AttributeType: t}
-	}
-	part := func(name string, t dbtypes.KeyType) dbtypes.KeySchemaElement {
-		return dbtypes.KeySchemaElement{AttributeName: &name, KeyType: t}
-	}
-	_, err := w.db.CreateTable(w.t.Context(), &dynamodb.CreateTableInput{
-		TableName: aws.String("inbox"), BillingMode: dbtypes.BillingModePayPerRequest,
-		AttributeDefinitions: []dbtypes.AttributeDefinition{attr("pk", s), attr("open", s), attr("open_since", n)},
-		KeySchema:            []dbtypes.KeySchemaElement{part("pk", hash)},
-		GlobalSecondaryIndexes: []dbtypes.GlobalSecondaryIndex{{
-			IndexName: aws.String("open"), KeySchema: []dbtypes.KeySchemaElement{part("open", hash), part("open_since", sort)},
-			Projection: &dbtypes.Projection{ProjectionType: dbtypes.ProjectionTypeAll},
-		}},
-	})
-	w.must(err)
-	_, err = w.db.CreateTable(w.t.Context(), &dynamodb.CreateTableInput{
-		TableName: aws.String("holds"), BillingMode: dbtypes.BillingModePayPerRequest,
-		AttributeDefinitions: []dbtypes.AttributeDefinition{attr("scope", s), attr("hold_id", s)},
-		KeySchema:            []dbtypes.KeySchemaElement{part("scope", hash), part("hold_id", sort)},
-	})
-	w.must(err)
-}
-
-func (w *world) makeBucket() {
-	w.t.Helper()
-	_, err := w.direct.CreateBucket(w.t.Context(), &s3.CreateBucketInput{Bucket: aws.String(bucket)})
-	w.must(err)
-	w.versioning(types.BucketVersioningStatusEnabled)
 }
 
 func (w *world) versioning(status types.BucketVersioningStatus) {

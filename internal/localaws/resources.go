@@ -13,19 +13,32 @@ import (
 	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
 )
 
+// Tables names the tables of a stack; one without a name is not made.
+type Tables struct{ Inbox, Holds, Reservations string }
+
+// Make makes the tables that are missing, as the template makes them: keys, index, stream, time to live. It waits until
+// they are ready, so that an engine that has them already, or that takes its time, will do as well.
+func (t Tables) Make(ctx context.Context, db *dynamodb.Client) error {
+	for _, table := range t.all() {
+		if *table.input.TableName == "" {
+			continue
+		}
+		if err := makeTable(ctx, db, table); err != nil {
+			return fmt.Errorf("make table %s: %w", *table.input.TableName, err)
+		}
+	}
+	return nil
+}
+
 // table is a table to make, and its attribute for the time to live.
 type table struct {
 	input *dynamodb.CreateTableInput
 	ttl   string
 }
 
-// tables are those of the template: what a test reads in one must hold in the other.
-func (s *Stack) tables() []table {
-	return []table{
-		{inboxTable(s.Setting("CUSTODY_TABLE")), "ttl"},
-		{holdsTable(s.Setting("CUSTODY_HOLDS_TABLE")), "expires_at"},
-		{reservationsTable(s.Setting("CUSTODY_RESERVATIONS_TABLE")), ""},
-	}
+// all are the tables of the template: what a test reads in one must hold in the other.
+func (t Tables) all() []table {
+	return []table{{inboxTable(t.Inbox), "ttl"}, {holdsTable(t.Holds), "expires_at"}, {reservationsTable(t.Reservations), ""}}
 }
 
 func inboxTable(name string) *dynamodb.CreateTableInput {
@@ -85,16 +98,14 @@ func key(names ...string) []types.KeySchemaElement {
 	return schema
 }
 
-// makeResources makes what is missing, so that an engine that has the tables already will do as well.
+// makeResources makes the tables and buckets that are missing.
 func (s *Stack) makeResources(ctx context.Context) error {
-	db := s.DynamoDB()
-	for _, t := range s.tables() {
-		if err := makeTable(ctx, db, t); err != nil {
-			return fmt.Errorf("make table %s: %w", *t.input.TableName, err)
-		}
+	names := Tables{s.Setting("CUSTODY_TABLE"), s.Setting("CUSTODY_HOLDS_TABLE"), s.Setting("CUSTODY_RESERVATIONS_TABLE")}
+	if err := names.Make(ctx, s.DynamoDB()); err != nil {
+		return err
 	}
 	for _, bucket := range s.buckets() {
-		if err := makeBucket(ctx, s.S3(), bucket); err != nil {
+		if err := MakeBucket(ctx, s.S3(), bucket); err != nil {
 			return fmt.Errorf("make bucket %s: %w", bucket, err)
 		}
 	}
@@ -132,7 +143,8 @@ func (s *Stack) buckets() []string {
 	return names
 }
 
-func makeBucket(ctx context.Context, client *s3.Client, name string) error {
+// MakeBucket makes a bucket with versioning where there is none.
+func MakeBucket(ctx context.Context, client *s3.Client, name string) error {
 	_, err := client.CreateBucket(ctx, &s3.CreateBucketInput{Bucket: &name})
 	if _, exists := errors.AsType[*s3types.BucketAlreadyOwnedByYou](err); err != nil && !exists {
 		return err
