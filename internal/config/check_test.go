@@ -84,3 +84,11 @@ func TestParameterNamesFollowTheVariables(t *testing.T) {
 		t.Errorf("got %q", s.Parameter())
 	}
 }
+
+func TestLongValueIsCutInTheMessage(t *testing.T) {
+	t.Parallel()
+	err := config.Check("CUSTODY_BUCKET", strings.Repeat("x", 5000))
+	if err == nil || len(err.Error()) > 500 || !strings.Contains(err.Error(), "xxx") {
+		t.Errorf("got %v", err)
+	}
+}

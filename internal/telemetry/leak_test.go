@@ -73,3 +73,16 @@ func TestOtherLinesKeepTheStack(t *testing.T) {
 		t.Errorf("got %v", lines)
 	}
 }
+
+func TestOtherLinesFollowTheLevel(t *testing.T) {
+	t.Parallel()
+	for level, want := range map[slog.Level]int{slog.LevelDebug: 2, slog.LevelInfo: 1, slog.LevelError: 1} {
+		lines := written(t, level, func(tel *telemetry.Telemetry) {
+			tel.Logger().Info("always")
+			tel.Logger().Debug("at debug alone")
+		})
+		if len(lines) != want {
+			t.Errorf("at %s: %v", level, lines)
+		}
+	}
+}

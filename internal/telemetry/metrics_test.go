@@ -73,6 +73,16 @@ func TestPublishedMetrics(t *testing.T) {
 				{"VersionsDeleted", stack, "Count", 0}, {"VersionsRefused", stack, "Count", 0}, {"InboxToCompletionAge", stack, "Seconds", 60},
 			},
 		},
+		"a parked slice counts under its category too": {
+			func(t *testing.T, tel *telemetry.Telemetry) {
+				tel.Slice(t.Context(), inbox.SliceSummary{Outcome: inbox.SliceParked, Category: inbox.CategoryStopped})
+			},
+			[]published{
+				{"Slices", stack, "Count", 1}, {"Slices", stack + ",Outcome=parked", "Count", 1},
+				{"VersionsDeleted", stack, "Count", 0}, {"VersionsRefused", stack, "Count", 0},
+				{"SliceFailures", stack, "Count", 1}, {"SliceFailures", stack + ",Category=stopped", "Count", 1},
+			},
+		},
 		"a slice that failed counts under its category": {
 			func(t *testing.T, tel *telemetry.Telemetry) {
 				tel.Slice(t.Context(), inbox.SliceSummary{Outcome: inbox.SliceFailed, Category: inbox.CategoryAccessDenied})
@@ -194,7 +204,7 @@ func TestEveryMetricOfTheCatalogueIsPublished(t *testing.T) {
 
 func TestDimensionsAreWordsAndNeverIdentifiers(t *testing.T) {
 	t.Parallel()
-	strange := map[string]int64{"legal_hold": 1, "dispute of warehouse wh-17": 2, "Ümlaut": 4}
+	strange := map[string]int64{"legal_hold": 1, "dispute of warehouse wh-17": 2, "Ümlaut": 4, strings.Repeat("a", 41): 8}
 	for i := range 40 {
 		strange["reason_"+strings.Repeat("x", i%30)+string(rune('a'+i%26))] = 1
 	}
@@ -208,7 +218,7 @@ func TestDimensionsAreWordsAndNeverIdentifiers(t *testing.T) {
 	})
 	var reasons int
 	for _, p := range extractAll(t, lines) {
-		for _, id := range []string{"d-1", "k1", "r-1", "wh-17", "s-1", "mlaut"} {
+		for _, id := range []string{"d-1", "k1", "r-1", "wh-17", "s-1", "mlaut", "aaaa"} {
 			if strings.Contains(p.Set, id) {
 				t.Errorf("%s is a dimension: %s", id, p.Set)
 			}

@@ -52,7 +52,7 @@ func (t *Telemetry) StartupError(err error) {
 // line writes a wide line with the metrics in it.
 func (t *Telemetry) line(ctx context.Context, level slog.Level, msg string, attrs fields, dims dimensions, samples ...sample) {
 	now := t.Now()
-	record := slog.NewRecord(now, max(level, slog.LevelInfo), msg, 0)
+	record := slog.NewRecord(now, level, msg, 0)
 	if lc, ok := lambdacontext.FromContext(ctx); ok {
 		record.AddAttrs(slog.String("request_id", lc.AwsRequestID))
 	}
