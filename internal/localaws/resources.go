@@ -19,26 +19,26 @@ type Tables struct{ Inbox, Holds, Reservations string }
 // Make makes the tables that are missing, as the template makes them: keys, index, stream, time to live. It waits until
 // they are ready, so that an engine that has them already, or that takes its time, will do as well.
 func (t Tables) Make(ctx context.Context, db *dynamodb.Client) error {
-	for _, table := range t.all() {
-		if *table.input.TableName == "" {
+	for _, table := range t.All() {
+		if *table.Input.TableName == "" {
 			continue
 		}
 		if err := makeTable(ctx, db, table); err != nil {
-			return fmt.Errorf("make table %s: %w", *table.input.TableName, err)
+			return fmt.Errorf("make table %s: %w", *table.Input.TableName, err)
 		}
 	}
 	return nil
 }
 
-// table is a table to make, and its attribute for the time to live.
-type table struct {
-	input *dynamodb.CreateTableInput
-	ttl   string
+// Table is a table to make, and its attribute for the time to live, empty where it has none.
+type Table struct {
+	Input *dynamodb.CreateTableInput
+	TTL   string
 }
 
-// all are the tables of the template: what a test reads in one must hold in the other.
-func (t Tables) all() []table {
-	return []table{{inboxTable(t.Inbox), "ttl"}, {holdsTable(t.Holds), "expires_at"}, {reservationsTable(t.Reservations), ""}}
+// All lists the tables. They are the template's; a test compares them.
+func (t Tables) All() []Table {
+	return []Table{{inboxTable(t.Inbox), "ttl"}, {holdsTable(t.Holds), "expires_at"}, {reservationsTable(t.Reservations), ""}}
 }
 
 func inboxTable(name string) *dynamodb.CreateTableInput {
@@ -112,8 +112,8 @@ func (s *Stack) makeResources(ctx context.Context) error {
 	return nil
 }
 
-func makeTable(ctx context.Context, db *dynamodb.Client, t table) error {
-	_, err := db.CreateTable(ctx, t.input)
+func makeTable(ctx context.Context, db *dynamodb.Client, t Table) error {
+	_, err := db.CreateTable(ctx, t.Input)
 	if _, exists := errors.AsType[*types.ResourceInUseException](err); exists {
 		return nil
 	}
@@ -121,14 +121,14 @@ func makeTable(ctx context.Context, db *dynamodb.Client, t table) error {
 		return err
 	}
 	waiter := dynamodb.NewTableExistsWaiter(db, func(o *dynamodb.TableExistsWaiterOptions) { o.MinDelay = 50 * time.Millisecond })
-	if err := waiter.Wait(ctx, &dynamodb.DescribeTableInput{TableName: t.input.TableName}, time.Minute); err != nil {
+	if err := waiter.Wait(ctx, &dynamodb.DescribeTableInput{TableName: t.Input.TableName}, time.Minute); err != nil {
 		return err
 	}
-	if t.ttl == "" {
+	if t.TTL == "" {
 		return nil
 	}
-	_, err = db.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{TableName: t.input.TableName,
-		TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: &t.ttl, Enabled: aws.Bool(true)}})
+	_, err = db.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{TableName: t.Input.TableName,
+		TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: &t.TTL, Enabled: aws.Bool(true)}})
 	return err
 }
 
