@@ -67,7 +67,7 @@ func embed(now time.Time, dims dimensions, samples []sample) []slog.Attr {
 	if len(values) == 0 {
 		return nil
 	}
-	attrs := []slog.Attr{slog.Any("_aws", meta)}
+	attrs := []slog.Attr{slog.Any("_aws", meta)} //nolint:sloglint // the name is of the format
 	for _, name := range slices.Sorted(maps.Keys(used)) {
 		attrs = append(attrs, slog.String(name, dims.value(name)))
 	}
