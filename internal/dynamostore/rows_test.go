@@ -1,0 +1,92 @@
+package dynamostore_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+
+	"custody/internal/inbox"
+)
+
+func TestRowsAreReadOldestFirstAndABadOneIsPassedBy(t *testing.T) {
+	t.Parallel()
+	s, db := storeOver(t, nil)
+	for i := range 5 {
+		c := claim(fmt.Sprintf("d-%d", i))
+		c.Run.Key = fmt.Sprintf("r-%d", i)
+		c.Run.OpenSince = now.Add(-time.Duration(i) * time.Minute)
+		if i == 4 {
+			c.Run = c.Run.Record()
+		}
+		if existing, err := s.Claim(t.Context(), c); err != nil || existing != nil {
+			t.Fatalf("claim: %+v, %v", existing, err)
+		}
+	}
+	for pk, wake := range map[string]types.AttributeValue{
+		"odd":               &types.AttributeValueMemberS{Value: "w"},
+		"run#cleanup.run#x": &types.AttributeValueMemberSS{Value: []string{"w"}},
+	} {
+		_, err := db.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String(tableName), Item: map[string]types.AttributeValue{
+			"pk": &types.AttributeValueMemberS{Value: pk}, "open": &types.AttributeValueMemberS{Value: "open"},
+			"open_since": &types.AttributeValueMemberN{Value: "1"}, "wake": wake,
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var keys []string
+	bad := map[string]bool{}
+	for run, err := range s.Rows(t.Context(), "open") {
+		if row, ok := errors.AsType[*inbox.BadRow](err); ok {
+			bad[row.ItemKey] = true
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys = append(keys, run.RunKey().String())
+		if run.State != inbox.StatePending || run.Scope == "" || run.Wake == "" || run.ReceivedAt.IsZero() {
+			t.Errorf("the index does not project what a sweep needs: %+v", run)
+		}
+	}
+	want := []string{"cleanup.run/r-3", "cleanup.run/r-2", "cleanup.run/r-1", "cleanup.run/r-0"}
+	if diff := cmp.Diff(want, keys); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]bool{"odd": true, "run#cleanup.run#x": true}, bad); diff != "" {
+		t.Errorf("bad rows (-want +got):\n%s", diff)
+	}
+}
+
+func TestRowsPageThroughMoreThanAMegabyte(t *testing.T) {
+	t.Parallel()
+	s, _ := storeOver(t, nil)
+	const n = 700
+	wide := string(make([]byte, 0))
+	for range 1024 {
+		wide += "wh"
+	}
+	for i := range n {
+		c := claim(fmt.Sprintf("d-%d", i))
+		c.Run.Key, c.Run.Scope = fmt.Sprintf("r-%d", i), "warehouse:"+wide
+		if existing, err := s.Claim(t.Context(), c); err != nil || existing != nil {
+			t.Fatalf("claim: %+v, %v", existing, err)
+		}
+	}
+	seen := map[string]bool{}
+	for run, err := range s.Rows(t.Context(), "open") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen[run.Key] = true
+	}
+	if len(seen) != n {
+		t.Errorf("%d rows, want %d", len(seen), n)
+	}
+}
