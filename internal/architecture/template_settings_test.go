@@ -1,0 +1,168 @@
+package architecture_test
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"custody/internal/config"
+)
+
+// fromStack are the settings that no parameter holds as it is, and what the template passes instead.
+func fromStack() map[string]string {
+	return map[string]string{
+		"CUSTODY_STACK":          "${AWS::StackName}",
+		"CUSTODY_TABLE":          "${InboxTable}",
+		"CUSTODY_HOLDS_TABLE":    "${HoldsTable}",
+		"CUSTODY_SIGNING_SECRET": "${KeyringSecret} | ${SigningSecret}",
+		"CUSTODY_BUCKET_OWNER":   "${AWS::AccountId} | ${BucketOwner}",
+	}
+}
+
+// onlyLocal are settings for local work, which no stack passes.
+func onlyLocal() []string { return []string{"CUSTODY_SIGNING_KEYS"} }
+
+func TestTemplateParametersAreTheSettings(t *testing.T) {
+	t.Parallel()
+	tpl := readTemplate(t)
+	for _, s := range config.Settings() {
+		if !s.Template {
+			if tpl.Parameters[s.Parameter()] != nil {
+				t.Errorf("%s is a parameter, which %s is not meant to be", s.Parameter(), s.Name)
+			}
+			continue
+		}
+		p, _ := tpl.Parameters[s.Parameter()].(object)
+		want := object{"Type": "String"}
+		if !s.Required {
+			want["Default"] = s.Default
+		}
+		switch {
+		case s.Max != 0:
+			want["Type"], want["MinValue"], want["MaxValue"] = "Number", fmt.Sprint(s.Min), fmt.Sprint(s.Max)
+		case s.Values != nil:
+			want["AllowedValues"] = strings.Join(s.Values, " ")
+		default:
+			want["AllowedPattern"] = s.Pattern
+		}
+		got := object{}
+		for key, value := range p {
+			switch key {
+			case "Description", "ConstraintDescription":
+			case "AllowedValues":
+				got[key] = strings.Trim(fmt.Sprint(value), "[]")
+			default:
+				got[key] = fmt.Sprint(value)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("parameter %s (-setting +template):\n%s", s.Parameter(), diff)
+		}
+	}
+}
+
+func TestTemplateHandsEachFunctionItsSettings(t *testing.T) {
+	t.Parallel()
+	tpl := readTemplate(t)
+	for id, function := range functionIDs() {
+		want := map[string]string{}
+		for _, s := range config.For(config.Function(function)) {
+			want[s.Name] = "${" + s.Parameter() + "}"
+			if value, special := fromStack()[s.Name]; special {
+				want[s.Name] = value
+			}
+		}
+		maps.DeleteFunc(want, func(name, _ string) bool { return slices.Contains(onlyLocal(), name) })
+		got := map[string]string{}
+		for name, value := range tpl.environment(id) {
+			got[name] = text(value)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("environment of %s (-want +got):\n%s", id, diff)
+		}
+	}
+}
+
+func TestTemplateParametersExplainThemselves(t *testing.T) {
+	t.Parallel()
+	tpl := readTemplate(t)
+	for name := range tpl.Parameters {
+		p := tpl.Parameters[name].(object)
+		if text(p["Description"]) == "" || p["Description"] == nil {
+			t.Errorf("%s has no description", name)
+		}
+		checked := p["AllowedPattern"] != nil || p["MinValue"] != nil
+		if p["AllowedValues"] == nil && !checked {
+			t.Errorf("%s is not checked", name)
+		}
+		// CloudFormation prints a pattern otherwise. Its message for a list of values, or a plain range, is good enough.
+		if p["AllowedPattern"] != nil && !strings.Contains(text(p["ConstraintDescription"]), name+" ") {
+			t.Errorf("%s has no constraint description that names it", name)
+		}
+		if pattern, ok := p["AllowedPattern"].(string); ok && p["Default"] != nil {
+			if !regexp.MustCompile(`\A(?:` + pattern + `)\z`).MatchString(fmt.Sprint(p["Default"])) {
+				t.Errorf("the default of %s, %q, is not allowed", name, p["Default"])
+			}
+		}
+	}
+}
+
+// The console and `sam deploy --guided` show parameters by these groups; one that is in none stands at the end without a label.
+func TestTemplateParametersAreGroupedAndLabelled(t *testing.T) {
+	t.Parallel()
+	tpl := readTemplate(t)
+	want := slices.Sorted(maps.Keys(tpl.Parameters))
+	face := tpl.Metadata["AWS::CloudFormation::Interface"]
+	var grouped []string
+	for _, group := range list(at(face, "ParameterGroups")) {
+		for _, name := range list(at(group, "Parameters")) {
+			grouped = append(grouped, text(name))
+		}
+	}
+	slices.Sort(grouped)
+	if diff := cmp.Diff(want, grouped); diff != "" {
+		t.Errorf("grouped parameters (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(at(face, "ParameterLabels").(object)))); diff != "" {
+		t.Errorf("labelled parameters (-want +got):\n%s", diff)
+	}
+}
+
+// The build takes the architecture from the template's default, and a deployment from the profile.
+func TestProfilesAgreeWithTheTemplate(t *testing.T) {
+	t.Parallel()
+	tpl := readTemplate(t)
+	profiles := regexp.MustCompile(`(?m)^parameter_overrides = \[(.*)\]$`).FindAllStringSubmatch(readRoot(t, "samconfig.toml"), -1)
+	if len(profiles) != 2 {
+		t.Fatalf("samconfig.toml has %d profiles with parameters, want trial and production", len(profiles))
+	}
+	for _, profile := range profiles {
+		given := map[string]string{}
+		for _, entry := range regexp.MustCompile(`"([A-Za-z]+)=([^"]*)"`).FindAllStringSubmatch(profile[1], -1) {
+			given[entry[1]] = entry[2]
+			p, known := tpl.Parameters[entry[1]].(object)
+			if values := list(p["AllowedValues"]); !known || values != nil && !slices.Contains(strings.Fields(strings.Trim(fmt.Sprint(values), "[]")), entry[2]) {
+				t.Errorf("samconfig.toml sets %s to %s, which the template does not allow", entry[1], entry[2])
+			}
+		}
+		if want := text(at(tpl.Parameters, "Architecture", "Default")); given["Architecture"] != want {
+			t.Errorf("a profile deploys for %q, but what is built is for %s", given["Architecture"], want)
+		}
+	}
+}
+
+func TestTemplateTellsTheVersionOfTheChangelog(t *testing.T) {
+	t.Parallel()
+	newest := regexp.MustCompile(`(?m)^## \[([^\]]+)\]`).FindStringSubmatch(readRoot(t, "CHANGELOG.md"))
+	if newest == nil {
+		t.Fatal("CHANGELOG.md has no heading of the form ## [1.2.3]")
+	}
+	if got := text(at(readTemplate(t).Outputs, "Version", "Value")); got != newest[1] {
+		t.Errorf("the template says version %s, the changelog %s", got, newest[1])
+	}
+}
