@@ -12,10 +12,10 @@ import (
 
 func bucketPromises() []promise {
 	return []promise{
-		{sentence: "a new bucket has no versioning status", kept: func(t *testing.T, s *store) error {
+		{sentence: "a new bucket has no versioning status", kept: func(t testing.TB, s *store) error {
 			return differ("status", types.BucketVersioningStatus(""), s.versioning(t, s.bucket(t)).Status)
 		}},
-		{sentence: "versioning goes to Enabled, Suspended and back", kept: func(t *testing.T, s *store) error {
+		{sentence: "versioning goes to Enabled, Suspended and back", kept: func(t testing.TB, s *store) error {
 			b := s.bucket(t)
 			for _, want := range []types.BucketVersioningStatus{"Enabled", "Suspended", "Enabled"} {
 				s.setVersioning(t, b, want)
@@ -25,37 +25,37 @@ func bucketPromises() []promise {
 			}
 			return nil
 		}},
-		{sentence: "versioning that is neither Enabled nor Suspended is refused", kept: func(t *testing.T, s *store) error {
+		{sentence: "versioning that is neither Enabled nor Suspended is refused", kept: func(t testing.TB, s *store) error {
 			b := s.bucket(t)
 			_, err := s.PutBucketVersioning(t.Context(), &sdk.PutBucketVersioningInput{
 				Bucket: &b, VersioningConfiguration: &types.VersioningConfiguration{Status: "Off"},
 			})
 			return refused(t, "Off", "IllegalVersioningConfigurationException", err)
 		}},
-		{sentence: "version ids are distinct, 32 characters, safe in a URL", kept: func(t *testing.T, s *store) error {
+		{sentence: "version ids are distinct, at most 1,024 characters, safe in a URL", kept: func(t testing.TB, s *store) error {
 			b, seen := s.versioned(t), map[string]bool{}
 			for range 50 {
 				id := s.put(t, b, "k", "")
-				if seen[id] || !regexp.MustCompile(`^[A-Za-z0-9._-]{32}$`).MatchString(id) {
+				if seen[id] || len(id) > 1024 || !regexp.MustCompile(`^[A-Za-z0-9._-]+$`).MatchString(id) {
 					return fmt.Errorf("id %q", id)
 				}
 				seen[id] = true
 			}
 			return nil
 		}},
-		{sentence: "without versioning an answer has no version id", kept: func(t *testing.T, s *store) error {
+		{sentence: "without versioning an answer has no version id", kept: func(t testing.TB, s *store) error {
 			b := s.bucket(t)
 			id := s.put(t, b, "k", "1")
 			out, err := s.HeadObject(t.Context(), &sdk.HeadObjectInput{Bucket: &b, Key: aws.String("k")})
 			must(t, "head", err)
 			return first(differ("put", "", id), differ("head", "", aws.ToString(out.VersionId)))
 		}},
-		{sentence: "a bucket that is there is not made again", kept: func(t *testing.T, s *store) error {
+		{sentence: "a bucket that is there is not made again", kept: func(t testing.TB, s *store) error {
 			b := s.bucket(t)
 			_, err := s.CreateBucket(t.Context(), &sdk.CreateBucketInput{Bucket: &b})
 			return refused(t, "making it again", "BucketAlreadyOwnedByYou", err)
 		}},
-		{sentence: "a bucket with versions left is not deleted, an empty one is", kept: func(t *testing.T, s *store) error {
+		{sentence: "a bucket with versions left is not deleted, an empty one is", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			id := s.mark(t, b, "k")
 			_, full := s.DeleteBucket(t.Context(), &sdk.DeleteBucketInput{Bucket: &b})
@@ -64,7 +64,7 @@ func bucketPromises() []promise {
 			_, gone := s.HeadBucket(t.Context(), &sdk.HeadBucketInput{Bucket: &b})
 			return first(refused(t, "a full one", "BucketNotEmpty", full), refused(t, "an empty one", "", empty), refused(t, "HEAD", "NotFound", gone))
 		}},
-		{sentence: "a bucket in another region redirects and says which", kept: func(t *testing.T, s *store) error {
+		{sentence: "a bucket in another region redirects and says which", kept: func(t testing.TB, s *store) error {
 			b := bucketName(t, int(buckets.Add(1)))
 			_, err := s.CreateBucket(t.Context(), &sdk.CreateBucketInput{Bucket: &b, CreateBucketConfiguration: &types.CreateBucketConfiguration{
 				LocationConstraint: types.BucketLocationConstraintEuWest1,
@@ -78,10 +78,10 @@ func bucketPromises() []promise {
 				differ("location", types.BucketLocationConstraintEuWest1, where.LocationConstraint),
 				refused(t, "us-east-1", "PermanentRedirect", wrong), refused(t, "eu-west-1", "", right))
 		}},
-		{sentence: "a bucket that is not there is NoSuchBucket for every operation", kept: func(t *testing.T, s *store) error {
+		{sentence: "a bucket that is not there is NoSuchBucket for every operation", kept: func(t testing.TB, s *store) error {
 			return absentBucket(t, s, bucketName(t, int(buckets.Add(1))))
 		}},
-		{sentence: "every bucket is in the list of buckets", kept: func(t *testing.T, s *store) error {
+		{sentence: "every bucket is in the list of buckets", kept: func(t testing.TB, s *store) error {
 			b := s.bucket(t)
 			out, err := s.ListBuckets(t.Context(), &sdk.ListBucketsInput{Prefix: &b})
 			must(t, "list buckets", err)
@@ -96,14 +96,14 @@ func bucketPromises() []promise {
 	}
 }
 
-func (s *store) versioning(t *testing.T, bucket string) *sdk.GetBucketVersioningOutput {
+func (s *store) versioning(t testing.TB, bucket string) *sdk.GetBucketVersioningOutput {
 	t.Helper()
 	out, err := s.GetBucketVersioning(t.Context(), &sdk.GetBucketVersioningInput{Bucket: &bucket})
 	must(t, "get versioning", err)
 	return out
 }
 
-func absentBucket(t *testing.T, s *store, b string) error {
+func absentBucket(t testing.TB, s *store, b string) error {
 	t.Helper()
 	ctx, key, id := t.Context(), aws.String("k"), aws.String("null")
 	_, list := s.ListObjectVersions(ctx, ask(b))

@@ -10,7 +10,7 @@ import (
 )
 
 // gone is a version id that the engine made and whose version is deleted.
-func (s *store) gone(t *testing.T, bucket, key string) string {
+func (s *store) gone(t testing.TB, bucket, key string) string {
 	t.Helper()
 	id := s.put(t, bucket, key, "")
 	s.remove(t, bucket, key, id)
@@ -19,7 +19,7 @@ func (s *store) gone(t *testing.T, bucket, key string) string {
 
 func deletePromises() []promise {
 	return append(batchPromises(), []promise{
-		{sentence: "deleting an old version leaves the newer one alone", kept: func(t *testing.T, s *store) error {
+		{sentence: "deleting an old version leaves the newer one alone", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			old := s.put(t, b, "k", "old")
 			newer := s.put(t, b, "k", "newer")
@@ -27,14 +27,14 @@ func deletePromises() []promise {
 			return first(differ("body", "newer", s.current(t, b, "k")),
 				differ("listing", contentsOf([]item{{Key: "k", ID: newer, Latest: true}}), s.everything(t, b)))
 		}},
-		{sentence: "deleting the current version brings the one before it back", kept: func(t *testing.T, s *store) error {
+		{sentence: "deleting the current version brings the one before it back", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			old := s.put(t, b, "k", "old")
 			s.remove(t, b, "k", s.put(t, b, "k", "newer"))
 			return first(differ("body", "old", s.current(t, b, "k")),
 				differ("listing", contentsOf([]item{{Key: "k", ID: old, Latest: true}}), s.everything(t, b)))
 		}},
-		{sentence: "deleting an absent version is success and touches nothing", kept: func(t *testing.T, s *store) error {
+		{sentence: "deleting an absent version is success and touches nothing", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			id := s.gone(t, b, "k")
 			other := s.put(t, b, "k", "kept")
@@ -45,12 +45,12 @@ func deletePromises() []promise {
 			return first(differ("version id", id, aws.ToString(out.VersionId)),
 				differ("listing", contentsOf([]item{{Key: "k", ID: other, Latest: true}}), s.everything(t, b)))
 		}},
-		{sentence: "deleting by something that is no version id is refused", kept: func(t *testing.T, s *store) error {
+		{sentence: "deleting by something that is no version id is refused", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			_, err := s.DeleteObject(t.Context(), &sdk.DeleteObjectInput{Bucket: &b, Key: aws.String("k"), VersionId: aws.String("not-a-version-id")})
 			return refused(t, "it", "InvalidArgument", err)
 		}},
-		{sentence: "deleting without a version id makes a delete marker, on a key that never was too", kept: func(t *testing.T, s *store) error {
+		{sentence: "deleting without a version id makes a delete marker, on a key that never was too", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			v := s.put(t, b, "k", "1")
 			out, err := s.DeleteObject(t.Context(), &sdk.DeleteObjectInput{Bucket: &b, Key: aws.String("k")})
@@ -60,7 +60,7 @@ func deletePromises() []promise {
 			return first(differ("DeleteMarker", true, aws.ToBool(out.DeleteMarker)),
 				differ("body", "NoSuchKey", s.current(t, b, "k")), differ("listing", contentsOf(want), s.everything(t, b)))
 		}},
-		{sentence: "deleting a delete marker by its id brings the version under it back and says so", kept: func(t *testing.T, s *store) error {
+		{sentence: "deleting a delete marker by its id brings the version under it back and says so", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			s.put(t, b, "k", "1")
 			id := s.mark(t, b, "k")
@@ -69,7 +69,7 @@ func deletePromises() []promise {
 			return first(differ("body", "1", s.current(t, b, "k")), differ("DeleteMarker", true, aws.ToBool(out.DeleteMarker)),
 				differ("version id", id, aws.ToString(out.VersionId)))
 		}},
-		{sentence: "a delete marker whose versions are gone stays, and can be deleted", kept: func(t *testing.T, s *store) error {
+		{sentence: "a delete marker whose versions are gone stays, and can be deleted", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			v := s.put(t, b, "k", "1")
 			id := s.mark(t, b, "k")
@@ -78,7 +78,7 @@ func deletePromises() []promise {
 			s.remove(t, b, "k", id)
 			return first(differ("alone", contentsOf([]item{{"k", id, true, true}}), alone), differ("at the end", contents{}, s.everything(t, b)))
 		}},
-		{sentence: "in a bucket that was never versioned a delete removes the object", kept: func(t *testing.T, s *store) error {
+		{sentence: "in a bucket that was never versioned a delete removes the object", kept: func(t testing.TB, s *store) error {
 			b := s.bucket(t)
 			s.put(t, b, "k", "1")
 			id := s.mark(t, b, "k")
@@ -107,7 +107,7 @@ func fatesOf(out *sdk.DeleteObjectsOutput) []fate {
 
 func batchPromises() []promise {
 	return []promise{
-		{sentence: "DeleteObjects says what it deleted: version, delete marker, or the marker it made", kept: func(t *testing.T, s *store) error {
+		{sentence: "DeleteObjects says what it deleted: version, delete marker, or the marker it made", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			v := s.put(t, b, "v", "1")
 			m := s.mark(t, b, "m")
@@ -119,7 +119,7 @@ func batchPromises() []promise {
 			}
 			return differ("fates", []fate{{Key: "v", ID: v}, {Key: "m", ID: m, Marker: true, MarkerID: m}, {Key: "n", Marker: true, MarkerID: made[0].ID}}, fatesOf(out))
 		}},
-		{sentence: "DeleteObjects takes 1,000 entries and names each, absent ones as deleted", kept: func(t *testing.T, s *store) error {
+		{sentence: "DeleteObjects takes 1,000 entries and names each, absent ones as deleted", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			ids := s.putMany(t, b, 1000, func(i int) string { return fmt.Sprintf("k/%03d", i%100) })
 			items := make([]item, len(ids))
@@ -134,7 +134,7 @@ func batchPromises() []promise {
 				differ("deleted again", 1000, len(again.Deleted)), differ("errors again", 0, len(again.Errors)),
 				differ("remaining", contents{}, s.everything(t, b)))
 		}},
-		{sentence: "DeleteObjects with 1,001 entries is refused and deletes nothing", kept: func(t *testing.T, s *store) error {
+		{sentence: "DeleteObjects with 1,001 entries is refused and deletes nothing", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			id := s.put(t, b, "k", "")
 			items := make([]item, 1001)
@@ -144,24 +144,24 @@ func batchPromises() []promise {
 			_, err := s.removeAll(t, b, false, items...)
 			return first(refused(t, "it", "MalformedXML", err), differ("listing", contentsOf([]item{{Key: "k", ID: id, Latest: true}}), s.everything(t, b)))
 		}},
-		{sentence: "DeleteObjects without entries is refused", kept: func(t *testing.T, s *store) error {
+		{sentence: "DeleteObjects without entries is refused", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			_, err := s.removeAll(t, b, false)
 			return refused(t, "it", "MalformedXML", err)
 		}},
-		{sentence: "DeleteObjects in quiet mode names errors only", kept: func(t *testing.T, s *store) error {
+		{sentence: "DeleteObjects in quiet mode names errors only", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			out, err := s.removeAll(t, b, true, item{Key: "k", ID: s.put(t, b, "k", "")}, item{Key: "bad", ID: "not-a-version-id"})
 			must(t, "delete", err)
 			return differ("fates", []fate{{Key: "bad", ID: "not-a-version-id", Code: "NoSuchVersion"}}, fatesOf(out))
 		}},
-		{sentence: "DeleteObjects in quiet mode says nothing about what it deleted", kept: func(t *testing.T, s *store) error {
+		{sentence: "DeleteObjects in quiet mode says nothing about what it deleted", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			out, err := s.removeAll(t, b, true, item{Key: "k", ID: s.put(t, b, "k", "")})
 			must(t, "delete", err)
 			return first(differ("fates", []fate(nil), fatesOf(out)), differ("remaining", contents{}, s.everything(t, b)))
 		}},
-		{sentence: "DeleteObjects with an entry that has no real version id deletes the others", kept: func(t *testing.T, s *store) error {
+		{sentence: "DeleteObjects with an entry that has no real version id deletes the others", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			id := s.put(t, b, "k", "")
 			out, err := s.removeAll(t, b, false, item{Key: "k", ID: "not-a-version-id"}, item{Key: "k", ID: id})
@@ -169,21 +169,21 @@ func batchPromises() []promise {
 			want := []fate{{Key: "k", ID: id}, {Key: "k", ID: "not-a-version-id", Code: "NoSuchVersion"}}
 			return first(differ("fates", want, fatesOf(out)), differ("remaining", contents{}, s.everything(t, b)))
 		}},
-		{sentence: "DeleteObjects with one entry twice is no error", kept: func(t *testing.T, s *store) error {
+		{sentence: "DeleteObjects with one entry twice is no error", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			v := item{Key: "k", ID: s.put(t, b, "k", "")}
 			out, err := s.removeAll(t, b, false, v, v)
 			must(t, "delete", err)
 			return differ("errors", 0, len(out.Errors))
 		}},
-		{sentence: "DeleteObjects of a version that is absent from an absent key is no error", kept: func(t *testing.T, s *store) error {
+		{sentence: "DeleteObjects of a version that is absent from an absent key is no error", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			id := s.gone(t, b, "k")
 			out, err := s.removeAll(t, b, false, item{Key: "never", ID: id})
 			must(t, "delete", err)
 			return differ("fates", []fate{{Key: "never", ID: id}}, fatesOf(out))
 		}},
-		{sentence: "DeleteObjects takes another checksum than CRC32", kept: func(t *testing.T, s *store) error {
+		{sentence: "DeleteObjects takes another checksum than CRC32", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			id := s.put(t, b, "k", "")
 			_, err := s.DeleteObjects(t.Context(), &sdk.DeleteObjectsInput{

@@ -32,7 +32,7 @@ func unspeakable() map[string]string {
 func keyPromises() []promise {
 	var ps []promise
 	for name, key := range oddKeys() {
-		ps = append(ps, promise{sentence: "a key with " + name + " is put, listed, read, deleted by version and absent", kept: func(t *testing.T, s *store) error {
+		ps = append(ps, promise{sentence: "a key with " + name + " is put, listed, read, deleted by version and absent", kept: func(t testing.TB, s *store) error {
 			return lifeOf(t, s, key, func(b string, v item) error {
 				out, err := s.removeAll(t, b, false, v)
 				must(t, "delete", err)
@@ -42,24 +42,24 @@ func keyPromises() []promise {
 	}
 	for name, key := range unspeakable() {
 		ps = append(ps,
-			promise{sentence: "a key with " + name + " is put, listed, read, deleted one by one and absent", kept: func(t *testing.T, s *store) error {
+			promise{sentence: "a key with " + name + " is put, listed, read, deleted one by one and absent", kept: func(t testing.TB, s *store) error {
 				return lifeOf(t, s, key, func(b string, v item) error {
 					s.remove(t, b, v.Key, v.ID)
 					return nil
 				})
 			}},
-			promise{sentence: "DeleteObjects names another key than one with " + name, kept: func(t *testing.T, s *store) error {
+			promise{sentence: "DeleteObjects names another key than one with " + name, kept: func(t testing.TB, s *store) error {
 				return wrongName(t, s, key)
 			}})
 	}
 	return append(ps, []promise{
-		{sentence: "keys of more than 1,024 bytes are refused", kept: func(t *testing.T, s *store) error {
+		{sentence: "keys of more than 1,024 bytes are refused", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			_, err := s.PutObject(t.Context(), &sdk.PutObjectInput{Bucket: &b, Key: aws.String(strings.Repeat("é", 512) + "x")})
 			return refused(t, "1,025 bytes", "KeyTooLongError", err)
 		}},
 		{sentence: "EncodingType=url is form encoding with bare slashes, and is echoed", kept: spelling},
-		{sentence: "a page-by-page walk over odd keys meets each once", kept: func(t *testing.T, s *store) error {
+		{sentence: "a page-by-page walk over odd keys meets each once", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			var written []item
 			for _, keys := range []map[string]string{oddKeys(), unspeakable()} {
@@ -74,7 +74,7 @@ func keyPromises() []promise {
 			})
 			return first(err, differ("keys", []item(sortHistory(written)), got))
 		}},
-		{sentence: "without an encoding one control character breaks the whole listing", kept: func(t *testing.T, s *store) error {
+		{sentence: "without an encoding one control character breaks the whole listing", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			s.put(t, b, "good", "")
 			s.put(t, b, "ctl\x01x", "")
@@ -84,7 +84,7 @@ func keyPromises() []promise {
 			}
 			return nil
 		}},
-		{sentence: "keys like a folder and its content live side by side", kept: func(t *testing.T, s *store) error {
+		{sentence: "keys like a folder and its content live side by side", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			var want []item
 			for _, key := range []string{"d", "d/", "d/x", "d/x/y"} {
@@ -96,7 +96,7 @@ func keyPromises() []promise {
 }
 
 // lifeOf takes a key through its life; only the key itself may be touched.
-func lifeOf(t *testing.T, s *store, key string, end func(bucket string, v item) error) error {
+func lifeOf(t testing.TB, s *store, key string, end func(bucket string, v item) error) error {
 	t.Helper()
 	b := s.versioned(t)
 	v := item{Key: key, ID: s.put(t, b, key, "body of "+key), Latest: true}
@@ -110,7 +110,7 @@ func lifeOf(t *testing.T, s *store, key string, end func(bucket string, v item) 
 
 // wrongName shows why such keys are deleted one by one: the SDK writes U+FFFD for what XML cannot
 // carry, so DeleteObjects says Deleted about a key that never was and the version stays (case 47).
-func wrongName(t *testing.T, s *store, key string) error {
+func wrongName(t testing.TB, s *store, key string) error {
 	t.Helper()
 	b := s.versioned(t)
 	v := item{Key: key, ID: s.put(t, b, key, "1"), Latest: true}
@@ -120,7 +120,7 @@ func wrongName(t *testing.T, s *store, key string) error {
 		differ("remaining", contentsOf([]item{v}), s.everything(t, b)))
 }
 
-func spelling(t *testing.T, s *store) error {
+func spelling(t testing.TB, s *store) error {
 	t.Helper()
 	b := s.versioned(t)
 	want := map[string]string{

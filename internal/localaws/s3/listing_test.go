@@ -1,6 +1,7 @@
 package s3_test
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"slices"
@@ -79,55 +80,58 @@ func behind(m marker) func(*sdk.ListObjectVersionsInput) {
 }
 
 // page lists one page. Keys are decoded where the answer says that they are encoded, and only there.
-func (s *store) page(t *testing.T, in *sdk.ListObjectVersionsInput) (onePage, error) {
-	t.Helper()
-	out, err := s.ListObjectVersions(t.Context(), in)
+func (s *store) page(ctx context.Context, in *sdk.ListObjectVersionsInput) (onePage, error) {
+	out, err := s.ListObjectVersions(ctx, in)
 	if err != nil {
 		return onePage{}, err
 	}
-	decode := decoder(t, out.EncodingType)
+	d := decoder{encoding: out.EncodingType}
 	p := onePage{truncated: aws.ToBool(out.IsTruncated)}
 	for _, v := range out.Versions {
-		p.Versions = append(p.Versions, item{decode(v.Key), aws.ToString(v.VersionId), false, aws.ToBool(v.IsLatest)})
+		p.Versions = append(p.Versions, item{d.plain(v.Key), aws.ToString(v.VersionId), false, aws.ToBool(v.IsLatest)})
 	}
 	for _, v := range out.DeleteMarkers {
-		p.Markers = append(p.Markers, item{decode(v.Key), aws.ToString(v.VersionId), true, aws.ToBool(v.IsLatest)})
+		p.Markers = append(p.Markers, item{d.plain(v.Key), aws.ToString(v.VersionId), true, aws.ToBool(v.IsLatest)})
 	}
 	for _, c := range out.CommonPrefixes {
-		p.prefixes = append(p.prefixes, decode(c.Prefix))
+		p.prefixes = append(p.prefixes, d.plain(c.Prefix))
 	}
-	p.next = marker{decode(out.NextKeyMarker), aws.ToString(out.NextVersionIdMarker)}
-	return p, nil
+	p.next = marker{d.plain(out.NextKeyMarker), aws.ToString(out.NextVersionIdMarker)}
+	return p, d.err
 }
 
-// decoder undoes form encoding: '+' is a space.
-func decoder(t *testing.T, encoding types.EncodingType) func(*string) string {
-	t.Helper()
-	return func(text *string) string {
-		if encoding != types.EncodingTypeUrl {
-			return aws.ToString(text)
-		}
-		plain, err := url.QueryUnescape(aws.ToString(text))
-		must(t, "decode "+aws.ToString(text), err)
-		return plain
+// decoder undoes form encoding: '+' is a space. It keeps its first error.
+type decoder struct {
+	encoding types.EncodingType
+	err      error
+}
+
+func (d *decoder) plain(text *string) string {
+	if d.encoding != types.EncodingTypeUrl {
+		return aws.ToString(text)
 	}
+	plain, err := url.QueryUnescape(aws.ToString(text))
+	if d.err == nil {
+		d.err = err
+	}
+	return plain
 }
 
 // everything lists a bucket on one page.
-func (s *store) everything(t *testing.T, bucket string, change ...func(*sdk.ListObjectVersionsInput)) contents {
+func (s *store) everything(t testing.TB, bucket string, change ...func(*sdk.ListObjectVersionsInput)) contents {
 	t.Helper()
-	p, err := s.page(t, ask(bucket, change...))
+	p, err := s.page(t.Context(), ask(bucket, change...))
 	must(t, "list versions", err)
 	return p.contents
 }
 
 // walk lists by markers in pages of size and hands each page to visit. It is an error when the listing
 // does not get on.
-func (s *store) walk(t *testing.T, bucket string, size int, visit func(onePage) error, change ...func(*sdk.ListObjectVersionsInput)) error {
+func (s *store) walk(t testing.TB, bucket string, size int, visit func(onePage) error, change ...func(*sdk.ListObjectVersionsInput)) error {
 	t.Helper()
 	at := marker{}
 	for range 5000 {
-		p, err := s.page(t, ask(bucket, append(change, most(size), behind(at))...))
+		p, err := s.page(t.Context(), ask(bucket, append(change, most(size), behind(at))...))
 		if err != nil {
 			return fmt.Errorf("list behind %q: %w", at, err)
 		}
@@ -172,7 +176,7 @@ func (h history) having(f func(item) bool) history {
 }
 
 // build writes five rounds over nine keys with deletes in between: 49 entries.
-func (s *store) build(t *testing.T, bucket string) history {
+func (s *store) build(t testing.TB, bucket string) history {
 	t.Helper()
 	keys := []string{"a", "a b", "ab", "b/1", "b/2", "B", "c", "é", "z"}
 	var newest []item // newest first

@@ -1,6 +1,7 @@
 package s3_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -12,7 +13,7 @@ import (
 )
 
 // lockable makes a bucket with Object Lock.
-func (s *store) lockable(t *testing.T) string {
+func (s *store) lockable(t testing.TB) string {
 	t.Helper()
 	name := bucketName(t, int(buckets.Add(1)))
 	_, err := s.CreateBucket(t.Context(), &sdk.CreateBucketInput{Bucket: &name, ObjectLockEnabledForBucket: aws.Bool(true)})
@@ -20,7 +21,7 @@ func (s *store) lockable(t *testing.T) string {
 	return name
 }
 
-func (s *store) hold(t *testing.T, bucket, key, id string, status types.ObjectLockLegalHoldStatus) error {
+func (s *store) hold(t testing.TB, bucket, key, id string, status types.ObjectLockLegalHoldStatus) error {
 	t.Helper()
 	_, err := s.PutObjectLegalHold(t.Context(), &sdk.PutObjectLegalHoldInput{
 		Bucket: &bucket, Key: &key, VersionId: &id, LegalHold: &types.ObjectLockLegalHold{Status: status},
@@ -28,7 +29,7 @@ func (s *store) hold(t *testing.T, bucket, key, id string, status types.ObjectLo
 	return err
 }
 
-func (s *store) retain(t *testing.T, bucket, key, id string, mode types.ObjectLockRetentionMode, until time.Time, bypass bool) error {
+func (s *store) retain(t testing.TB, bucket, key, id string, mode types.ObjectLockRetentionMode, until time.Time, bypass bool) error {
 	t.Helper()
 	_, err := s.PutObjectRetention(t.Context(), &sdk.PutObjectRetentionInput{
 		Bucket: &bucket, Key: &key, VersionId: &id, BypassGovernanceRetention: aws.Bool(bypass),
@@ -38,14 +39,14 @@ func (s *store) retain(t *testing.T, bucket, key, id string, mode types.ObjectLo
 }
 
 // removeBypassing deletes one version with the governance bypass.
-func (s *store) removeBypassing(t *testing.T, bucket, key, id string) error {
+func (s *store) removeBypassing(t testing.TB, bucket, key, id string) error {
 	t.Helper()
 	_, err := s.DeleteObject(t.Context(), &sdk.DeleteObjectInput{Bucket: &bucket, Key: &key, VersionId: &id, BypassGovernanceRetention: aws.Bool(true)})
 	return err
 }
 
 // try deletes one version.
-func (s *store) try(t *testing.T, bucket, key, id string) error {
+func (s *store) try(t testing.TB, bucket, key, id string) error {
 	t.Helper()
 	_, err := s.DeleteObject(t.Context(), &sdk.DeleteObjectInput{Bucket: &bucket, Key: &key, VersionId: &id})
 	return err
@@ -70,14 +71,14 @@ func lockPromises() []promise {
 
 func lockBucketPromises() []promise {
 	return []promise{
-		{sentence: "Object Lock brings versioning, which cannot be suspended then", kept: func(t *testing.T, s *store) error {
+		{sentence: "Object Lock brings versioning, which cannot be suspended then", kept: func(t testing.TB, s *store) error {
 			b := s.lockable(t)
 			_, err := s.PutBucketVersioning(t.Context(), &sdk.PutBucketVersioningInput{
 				Bucket: &b, VersioningConfiguration: &types.VersioningConfiguration{Status: types.BucketVersioningStatusSuspended},
 			})
 			return first(differ("status", types.BucketVersioningStatusEnabled, s.versioning(t, b).Status), refused(t, "suspending", "InvalidBucketState", err))
 		}},
-		{sentence: "a bucket says whether it has Object Lock", kept: func(t *testing.T, s *store) error {
+		{sentence: "a bucket says whether it has Object Lock", kept: func(t testing.TB, s *store) error {
 			b, plain := s.lockable(t), s.versioned(t)
 			out, err := s.GetObjectLockConfiguration(t.Context(), &sdk.GetObjectLockConfigurationInput{Bucket: &b})
 			must(t, "get", err)
@@ -85,7 +86,7 @@ func lockBucketPromises() []promise {
 			return first(differ("with", types.ObjectLockEnabledEnabled, out.ObjectLockConfiguration.ObjectLockEnabled),
 				refused(t, "without", "ObjectLockConfigurationNotFoundError", none))
 		}},
-		{sentence: "a default retention protects what is written", clock: true, kept: func(t *testing.T, s *store) error {
+		{sentence: "a default retention protects what is written", clock: true, kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			_, err := s.PutObjectLockConfiguration(t.Context(), &sdk.PutObjectLockConfigurationInput{Bucket: &b, ObjectLockConfiguration: &types.ObjectLockConfiguration{
 				ObjectLockEnabled: types.ObjectLockEnabledEnabled,
@@ -97,7 +98,7 @@ func lockBucketPromises() []promise {
 			s.clock.move(3 * 24 * time.Hour)
 			return first(refused(t, "within", "AccessDenied", early), refused(t, "after", "", s.try(t, b, "k", id)))
 		}},
-		{sentence: "locks on a bucket without Object Lock are refused", kept: func(t *testing.T, s *store) error {
+		{sentence: "locks on a bucket without Object Lock are refused", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			id := s.put(t, b, "k", "")
 			_, err := s.GetObjectLegalHold(t.Context(), &sdk.GetObjectLegalHoldInput{Bucket: &b, Key: aws.String("k")})
@@ -112,14 +113,14 @@ func lockBucketPromises() []promise {
 func holdPromises() []promise {
 	const on, off = types.ObjectLockLegalHoldStatusOn, types.ObjectLockLegalHoldStatusOff
 	return []promise{
-		{sentence: "a version that never had a lock has none to show", kept: func(t *testing.T, s *store) error {
+		{sentence: "a version that never had a lock has none to show", kept: func(t testing.TB, s *store) error {
 			b := s.lockable(t)
 			s.put(t, b, "k", "")
 			_, hold := s.GetObjectLegalHold(t.Context(), &sdk.GetObjectLegalHoldInput{Bucket: &b, Key: aws.String("k")})
 			_, retention := s.GetObjectRetention(t.Context(), &sdk.GetObjectRetentionInput{Bucket: &b, Key: aws.String("k")})
 			return first(refused(t, "hold", "NoSuchObjectLockConfiguration", hold), refused(t, "retention", "NoSuchObjectLockConfiguration", retention))
 		}},
-		{sentence: "a legal hold keeps one version until it is off, bypass or not", kept: func(t *testing.T, s *store) error {
+		{sentence: "a legal hold keeps one version until it is off, bypass or not", kept: func(t testing.TB, s *store) error {
 			b := s.lockable(t)
 			held, free := s.put(t, b, "k", "1"), s.put(t, b, "k", "2")
 			must(t, "hold", s.hold(t, b, "k", held, on))
@@ -130,7 +131,7 @@ func holdPromises() []promise {
 			return first(differ("status", on, out.LegalHold.Status), refused(t, "it", "AccessDenied", plain), refused(t, "it with bypass", "AccessDenied", bypassed),
 				refused(t, "the other", "", other), refused(t, "it when off", "", s.try(t, b, "k", held)))
 		}},
-		{sentence: "DeleteObjects refuses the locked versions by name and deletes the others", kept: func(t *testing.T, s *store) error {
+		{sentence: "DeleteObjects refuses the locked versions by name and deletes the others", kept: func(t testing.TB, s *store) error {
 			b := s.lockable(t)
 			held, retained, free := s.put(t, b, "a", ""), s.put(t, b, "b", ""), s.put(t, b, "c", "")
 			must(t, "hold", s.hold(t, b, "a", held, on))
@@ -141,7 +142,7 @@ func holdPromises() []promise {
 			left := []item{{"a", held, false, true}, {"b", retained, false, true}}
 			return first(differ("fates", want, fatesOf(out)), differ("remaining", contentsOf(left), s.everything(t, b)))
 		}},
-		{sentence: "a lock does not stop a delete marker, and a delete marker has no lock", kept: func(t *testing.T, s *store) error {
+		{sentence: "a lock does not stop a delete marker, and a delete marker has no lock", kept: func(t testing.TB, s *store) error {
 			b := s.lockable(t)
 			must(t, "hold", s.hold(t, b, "k", s.put(t, b, "k", ""), on))
 			id := s.mark(t, b, "k")
@@ -152,17 +153,20 @@ func holdPromises() []promise {
 
 func retentionPromises() []promise {
 	return []promise{
-		{sentence: "a governance retention yields to the bypass and to nothing else", kept: func(t *testing.T, s *store) error {
+		{sentence: "a governance retention yields to the bypass and to nothing else", kept: func(t testing.TB, s *store) error {
 			b := s.lockable(t)
 			id := s.put(t, b, "k", "")
 			until := s.tomorrow()
 			must(t, "retain", s.retain(t, b, "k", id, governance, until, false))
 			out, err := s.GetObjectRetention(t.Context(), &sdk.GetObjectRetentionInput{Bucket: &b, Key: aws.String("k"), VersionId: &id})
 			must(t, "get", err)
+			if out.Retention == nil {
+				return errors.New("the answer has no retention")
+			}
 			return first(differ("mode", governance, out.Retention.Mode), differ("until", until.Unix(), aws.ToTime(out.Retention.RetainUntilDate).Unix()),
 				refused(t, "plain", "AccessDenied", s.try(t, b, "k", id)), refused(t, "bypassed", "", s.removeBypassing(t, b, "k", id)))
 		}},
-		{sentence: "a compliance retention yields to nothing until its time is over", clock: true, kept: func(t *testing.T, s *store) error {
+		{sentence: "a compliance retention yields to nothing until its time is over", clock: true, kept: func(t testing.TB, s *store) error {
 			b := s.lockable(t)
 			id := s.put(t, b, "k", "")
 			until := s.tomorrow()
@@ -173,7 +177,7 @@ func retentionPromises() []promise {
 			s.clock.move(time.Second)
 			return first(refused(t, "bypassed", "AccessDenied", bypassed), refused(t, "a second early", "AccessDenied", early), refused(t, "at its end", "", s.try(t, b, "k", id)))
 		}},
-		{sentence: "a compliance retention can only become longer", kept: func(t *testing.T, s *store) error {
+		{sentence: "a compliance retention can only become longer", kept: func(t testing.TB, s *store) error {
 			b := s.lockable(t)
 			id := s.put(t, b, "k", "")
 			until := s.tomorrow()
@@ -183,7 +187,7 @@ func retentionPromises() []promise {
 				refused(t, "to governance", "AccessDenied", s.retain(t, b, "k", id, governance, until, true)),
 				refused(t, "longer", "", s.retain(t, b, "k", id, compliance, until.Add(time.Hour), false)))
 		}},
-		{sentence: "a governance retention becomes shorter only with the bypass", kept: func(t *testing.T, s *store) error {
+		{sentence: "a governance retention becomes shorter only with the bypass", kept: func(t testing.TB, s *store) error {
 			b := s.lockable(t)
 			id := s.put(t, b, "k", "")
 			until := s.tomorrow()
@@ -192,12 +196,12 @@ func retentionPromises() []promise {
 				refused(t, "shorter", "AccessDenied", s.retain(t, b, "k", id, governance, until.Add(-time.Hour), false)),
 				refused(t, "shorter, bypassed", "", s.retain(t, b, "k", id, governance, until.Add(-time.Hour), true)))
 		}},
-		{sentence: "a retention that ends in the past is refused", kept: func(t *testing.T, s *store) error {
+		{sentence: "a retention that ends in the past is refused", kept: func(t testing.TB, s *store) error {
 			b := s.lockable(t)
 			id := s.put(t, b, "k", "")
 			return refused(t, "it", "InvalidArgument", s.retain(t, b, "k", id, governance, s.tomorrow().Add(-48*time.Hour), false))
 		}},
-		{sentence: "an object can be written with its locks", kept: func(t *testing.T, s *store) error {
+		{sentence: "an object can be written with its locks", kept: func(t testing.TB, s *store) error {
 			b := s.lockable(t)
 			out, err := s.PutObject(t.Context(), &sdk.PutObjectInput{
 				Bucket: &b, Key: aws.String("k"), Body: strings.NewReader("1"), ObjectLockMode: types.ObjectLockModeGovernance, ObjectLockRetainUntilDate: aws.Time(s.tomorrow()),

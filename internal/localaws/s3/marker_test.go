@@ -8,7 +8,7 @@ import (
 
 func markerPromises() []promise {
 	return []promise{
-		{sentence: "a key marker alone skips every version of that key", kept: func(t *testing.T, s *store) error {
+		{sentence: "a key marker alone skips every version of that key", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			h := s.build(t, b)
 			for _, key := range []string{"a", "b/1", "é"} {
@@ -19,12 +19,12 @@ func markerPromises() []promise {
 			}
 			return nil
 		}},
-		{sentence: "a key marker need not be a key", kept: func(t *testing.T, s *store) error {
+		{sentence: "a key marker need not be a key", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			want := s.build(t, b).having(func(v item) bool { return v.Key > "b/0" })
 			return differ("listing", contentsOf(want), s.everything(t, b, behind(marker{Key: "b/0"})))
 		}},
-		{sentence: "a key marker works inside a prefix and before it", kept: func(t *testing.T, s *store) error {
+		{sentence: "a key marker works inside a prefix and before it", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			h := s.build(t, b).having(func(v item) bool { return strings.HasPrefix(v.Key, "b/") })
 			inside := h.having(func(v item) bool { return v.Key > "b/1" })
@@ -33,7 +33,7 @@ func markerPromises() []promise {
 				differ("before", contentsOf(h), s.everything(t, b, prefix("b/"), behind(marker{Key: "a"}))),
 				differ("behind", contents{}, s.everything(t, b, prefix("b/"), behind(marker{Key: "c"}))))
 		}},
-		{sentence: "both markers resume right behind that version, at every position", kept: func(t *testing.T, s *store) error {
+		{sentence: "both markers resume right behind that version, at every position", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			h := s.build(t, b)
 			for i, v := range h {
@@ -43,7 +43,7 @@ func markerPromises() []promise {
 			}
 			return nil
 		}},
-		{sentence: "listing resumes behind a version that was deleted meanwhile", kept: func(t *testing.T, s *store) error {
+		{sentence: "listing resumes behind a version that was deleted meanwhile", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			h := s.build(t, b)
 			full := h
@@ -59,7 +59,7 @@ func markerPromises() []promise {
 			}
 			return nil
 		}},
-		{sentence: "listing resumes behind a key that was deleted meanwhile", kept: func(t *testing.T, s *store) error {
+		{sentence: "listing resumes behind a key that was deleted meanwhile", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			h := s.build(t, b)
 			gone := h.having(func(v item) bool { return v.Key == "ab" })
@@ -68,7 +68,7 @@ func markerPromises() []promise {
 			want := h.having(func(v item) bool { return v.Key > "ab" })
 			return differ("listing", contentsOf(want), s.everything(t, b, behind(marker{"ab", gone[2].ID})))
 		}},
-		{sentence: "a version written behind the marker is listed, one before it is not", kept: func(t *testing.T, s *store) error {
+		{sentence: "a version written behind the marker is listed, one before it is not", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			old := s.put(t, b, "k", "1")
 			mid := s.put(t, b, "k", "2")
@@ -77,7 +77,7 @@ func markerPromises() []promise {
 			want := []item{{Key: "k", ID: old}, {Key: "l", ID: later, Latest: true}}
 			return differ("listing", contentsOf(want), s.everything(t, b, behind(marker{"k", mid})))
 		}},
-		{sentence: "list a page, delete it, resume by its markers: the bucket is empty at the end", kept: func(t *testing.T, s *store) error {
+		{sentence: "list a page, delete it, resume by its markers: the bucket is empty at the end", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			left := len(s.build(t, b))
 			err := s.walk(t, b, 4, func(p onePage) error {

@@ -13,7 +13,7 @@ import (
 )
 
 // answer is the HTTP answer behind an error.
-func answer(t *testing.T, err error) *http.Response {
+func answer(t testing.TB, err error) *http.Response {
 	t.Helper()
 	response, ok := errors.AsType[*http.ResponseError](err)
 	if !ok {
@@ -24,7 +24,7 @@ func answer(t *testing.T, err error) *http.Response {
 
 func objectPromises() []promise {
 	return []promise{
-		{sentence: "an object comes back with its type, metadata, tag count, checksum and version id", kept: func(t *testing.T, s *store) error {
+		{sentence: "an object comes back with its type, metadata, tag count, checksum and version id", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			put, err := s.PutObject(t.Context(), &sdk.PutObjectInput{
 				Bucket: &b, Key: aws.String("k"), Body: strings.NewReader("hello"), ContentType: aws.String("image/png"),
@@ -42,7 +42,7 @@ func objectPromises() []promise {
 				differ("checksum", aws.ToString(put.ChecksumSHA256), aws.ToString(out.ChecksumSHA256)),
 				differ("etag", `"5d41402abc4b2a76b9719d911017c592"`, aws.ToString(out.ETag)))
 		}},
-		{sentence: "a range is cut out, one behind the end is refused", kept: func(t *testing.T, s *store) error {
+		{sentence: "a range is cut out, one behind the end is refused", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			s.put(t, b, "k", "0123456789")
 			got := map[string]string{}
@@ -58,7 +58,7 @@ func objectPromises() []promise {
 				"bytes=2-4": "234 bytes 2-4/10", "bytes=7-": "789 bytes 7-9/10", "bytes=-3": "789 bytes 7-9/10", "bytes=0-99": "0123456789 bytes 0-9/10",
 			}, got))
 		}},
-		{sentence: "a key under a delete marker is NoSuchKey and the answer says why", kept: func(t *testing.T, s *store) error {
+		{sentence: "a key under a delete marker is NoSuchKey and the answer says why", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			s.put(t, b, "k", "1")
 			id := s.mark(t, b, "k")
@@ -67,7 +67,7 @@ func objectPromises() []promise {
 			return first(refused(t, "get", "NoSuchKey", err), differ("x-amz-delete-marker", "true", header.Get("X-Amz-Delete-Marker")),
 				differ("x-amz-version-id", id, header.Get("X-Amz-Version-Id")))
 		}},
-		{sentence: "a delete marker read by its id is MethodNotAllowed", kept: func(t *testing.T, s *store) error {
+		{sentence: "a delete marker read by its id is MethodNotAllowed", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			id := s.mark(t, b, "k")
 			_, get := s.GetObject(t.Context(), &sdk.GetObjectInput{Bucket: &b, Key: aws.String("k"), VersionId: &id})
@@ -76,7 +76,7 @@ func objectPromises() []promise {
 				differ("x-amz-delete-marker", "true", answer(t, get).Header.Get("X-Amz-Delete-Marker")),
 				differ("status of HEAD", 405, answer(t, head).StatusCode))
 		}},
-		{sentence: "an absent key is NoSuchKey, an absent version NoSuchVersion, a bad version id InvalidArgument", kept: func(t *testing.T, s *store) error {
+		{sentence: "an absent key is NoSuchKey, an absent version NoSuchVersion, a bad version id InvalidArgument", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			id := s.gone(t, b, "k")
 			_, key := s.body(t.Context(), b, "k", "")
@@ -86,7 +86,7 @@ func objectPromises() []promise {
 			return first(refused(t, "key", "NoSuchKey", key), refused(t, "version", "NoSuchVersion", version),
 				refused(t, "bad id", "InvalidArgument", bad), refused(t, "HEAD", "NotFound", head))
 		}},
-		{sentence: "If-None-Match: * writes only where nothing current is", kept: func(t *testing.T, s *store) error {
+		{sentence: "If-None-Match: * writes only where nothing current is", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			put := func() error {
 				_, err := s.PutObject(t.Context(), &sdk.PutObjectInput{Bucket: &b, Key: aws.String("k"), IfNoneMatch: aws.String("*")})

@@ -11,12 +11,12 @@ import (
 
 func orderPromises() []promise {
 	return []promise{
-		{sentence: "versions come by key in byte order, newest first, with exactly one latest per key", kept: func(t *testing.T, s *store) error {
+		{sentence: "versions come by key in byte order, newest first, with exactly one latest per key", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			want := s.build(t, b)
 			return differ("listing", contentsOf(want), s.everything(t, b))
 		}},
-		{sentence: "versions and delete markers are one list in the document", kept: func(t *testing.T, s *store) error {
+		{sentence: "versions and delete markers are one list in the document", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			want := []item{
 				{Key: "a", ID: s.put(t, b, "a", "1")}, {Key: "a", ID: s.mark(t, b, "a"), Marker: true}, {Key: "a", ID: s.put(t, b, "a", "2"), Latest: true},
@@ -26,7 +26,7 @@ func orderPromises() []promise {
 			s.everything(t, b)
 			return differ("document", want, s.documentItems(t))
 		}},
-		{sentence: "times are listed in whole seconds", kept: func(t *testing.T, s *store) error {
+		{sentence: "times are listed in whole seconds", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			s.put(t, b, "k", "1")
 			out, err := s.ListObjectVersions(t.Context(), ask(b))
@@ -34,7 +34,7 @@ func orderPromises() []promise {
 			at := aws.ToTime(out.Versions[0].LastModified)
 			return differ("fraction", at.Truncate(time.Second), at)
 		}},
-		{sentence: "order is that of writing, whatever the clock says", clock: true, kept: func(t *testing.T, s *store) error {
+		{sentence: "order is that of writing, whatever the clock says", clock: true, kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			start := s.clock.Now()
 			want := history{{Key: "k", ID: s.put(t, b, "k", "1")}}
@@ -46,7 +46,7 @@ func orderPromises() []promise {
 				differ("listing", contentsOf(want), s.everything(t, b)),
 				differ("age", 48*time.Hour, start.Sub(aws.ToTime(out.Versions[0].LastModified))))
 		}},
-		{sentence: "versions of the same second keep their order", clock: true, kept: func(t *testing.T, s *store) error {
+		{sentence: "versions of the same second keep their order", clock: true, kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			var want []item
 			for i := range 20 {
@@ -54,7 +54,7 @@ func orderPromises() []promise {
 			}
 			return differ("listing", contentsOf(sortHistory(want)), s.everything(t, b))
 		}},
-		{sentence: "keys sort by their UTF-8 bytes, not by words, case or UTF-16", kept: func(t *testing.T, s *store) error {
+		{sentence: "keys sort by their UTF-8 bytes, not by words, case or UTF-16", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			// U+FF5E sorts before U+1F600 in UTF-8 and behind it in UTF-16.
 			want := []string{"B", "a", "a!", "a-b", "a.b", "a/b", "a/c", "a0", "aa", "é", "\uFF5E", "\U0001F600"}
@@ -67,7 +67,7 @@ func orderPromises() []promise {
 			}
 			return differ("keys", want, got)
 		}},
-		{sentence: "the list of objects shows current objects only", kept: func(t *testing.T, s *store) error {
+		{sentence: "the list of objects shows current objects only", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			s.build(t, b)
 			var got []string
@@ -85,7 +85,7 @@ func orderPromises() []promise {
 			}
 			return differ("keys", []string{"B", "a", "a b", "ab", "b/1", "c", "z"}, got)
 		}},
-		{sentence: "the list of objects has prefix, delimiter and start-after", kept: func(t *testing.T, s *store) error {
+		{sentence: "the list of objects has prefix, delimiter and start-after", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			s.build(t, b)
 			out, err := s.ListObjectsV2(t.Context(), &sdk.ListObjectsV2Input{Bucket: &b, Delimiter: aws.String("/"), StartAfter: aws.String("ab")})

@@ -17,7 +17,7 @@ const (
 func refusalPromises() []promise {
 	return []promise{
 		{sentence: "another owner than expected is AccessDenied for every operation, and changes nothing", kept: wrongOwner},
-		{sentence: "the expected owner is let in", kept: func(t *testing.T, s *store) error {
+		{sentence: "the expected owner is let in", kept: func(t testing.TB, s *store) error {
 			if s.clock == nil {
 				t.Skip("the account of this engine is not known")
 			}
@@ -26,7 +26,7 @@ func refusalPromises() []promise {
 			return refused(t, "listing", "", err)
 		}},
 		{sentence: "MFA delete keeps versions from everyone without a token", kept: mfaDelete},
-		{sentence: "MFA delete can be set only with a token", kept: func(t *testing.T, s *store) error {
+		{sentence: "MFA delete can be set only with a token", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			_, err := s.PutBucketVersioning(t.Context(), withMFA(b, types.MFADeleteEnabled, nil))
 			return refused(t, "setting it", "AccessDenied", err)
@@ -34,7 +34,7 @@ func refusalPromises() []promise {
 	}
 }
 
-func wrongOwner(t *testing.T, s *store) error {
+func wrongOwner(t testing.TB, s *store) error {
 	t.Helper()
 	b, ctx, who := s.versioned(t), t.Context(), aws.String(stranger)
 	key, id := aws.String("k"), aws.String(s.put(t, b, "k", "1"))
@@ -61,7 +61,7 @@ func withMFA(bucket string, status types.MFADelete, mfa *string) *sdk.PutBucketV
 	}}
 }
 
-func mfaDelete(t *testing.T, s *store) error {
+func mfaDelete(t testing.TB, s *store) error {
 	t.Helper()
 	b, ctx := s.versioned(t), t.Context()
 	id := s.put(t, b, "k", "1")

@@ -107,6 +107,9 @@ func newClient(endpoint, region string, wire sdk.HTTPClient) *sdk.Client {
 		BaseEndpoint: aws.String(endpoint), UsePathStyle: true, Region: region, HTTPClient: wire,
 		Credentials:      credentials.NewStaticCredentialsProvider("test", "test", ""),
 		RetryMaxAttempts: 1,
+		// What config.LoadDefaultConfig sets; a client made by hand would send fewer checksums.
+		RequestChecksumCalculation: aws.RequestChecksumCalculationWhenSupported,
+		ResponseChecksumValidation: aws.ResponseChecksumValidationWhenSupported,
 	})
 }
 
@@ -114,7 +117,7 @@ func newClient(endpoint, region string, wire sdk.HTTPClient) *sdk.Client {
 var buckets atomic.Int64
 
 // bucket makes a bucket whose versioning was never enabled.
-func (s *store) bucket(t *testing.T) string {
+func (s *store) bucket(t testing.TB) string {
 	t.Helper()
 	name := bucketName(t, int(buckets.Add(1)))
 	_, err := s.CreateBucket(t.Context(), &sdk.CreateBucketInput{Bucket: &name})
@@ -123,14 +126,14 @@ func (s *store) bucket(t *testing.T) string {
 }
 
 // versioned makes a bucket with versioning enabled.
-func (s *store) versioned(t *testing.T) string {
+func (s *store) versioned(t testing.TB) string {
 	t.Helper()
 	name := s.bucket(t)
 	s.setVersioning(t, name, types.BucketVersioningStatusEnabled)
 	return name
 }
 
-func (s *store) setVersioning(t *testing.T, bucket string, status types.BucketVersioningStatus) {
+func (s *store) setVersioning(t testing.TB, bucket string, status types.BucketVersioningStatus) {
 	t.Helper()
 	_, err := s.PutBucketVersioning(t.Context(), &sdk.PutBucketVersioningInput{
 		Bucket: &bucket, VersioningConfiguration: &types.VersioningConfiguration{Status: status},
@@ -139,7 +142,7 @@ func (s *store) setVersioning(t *testing.T, bucket string, status types.BucketVe
 }
 
 // put writes a version and returns its id; "" when the answer has none.
-func (s *store) put(t *testing.T, bucket, key, body string) string {
+func (s *store) put(t testing.TB, bucket, key, body string) string {
 	t.Helper()
 	out, err := s.PutObject(t.Context(), &sdk.PutObjectInput{Bucket: &bucket, Key: &key, Body: bytes.NewReader([]byte(body))})
 	must(t, "put "+key, err)
@@ -147,7 +150,7 @@ func (s *store) put(t *testing.T, bucket, key, body string) string {
 }
 
 // mark deletes without a version id and returns the delete marker's id.
-func (s *store) mark(t *testing.T, bucket, key string) string {
+func (s *store) mark(t testing.TB, bucket, key string) string {
 	t.Helper()
 	out, err := s.DeleteObject(t.Context(), &sdk.DeleteObjectInput{Bucket: &bucket, Key: &key})
 	must(t, "delete "+key, err)
@@ -155,14 +158,14 @@ func (s *store) mark(t *testing.T, bucket, key string) string {
 }
 
 // remove deletes one version.
-func (s *store) remove(t *testing.T, bucket, key, id string) {
+func (s *store) remove(t testing.TB, bucket, key, id string) {
 	t.Helper()
 	_, err := s.DeleteObject(t.Context(), &sdk.DeleteObjectInput{Bucket: &bucket, Key: &key, VersionId: &id})
 	must(t, "delete "+key+" "+id, err)
 }
 
 // removeAll deletes versions with DeleteObjects and returns the answer.
-func (s *store) removeAll(t *testing.T, bucket string, quiet bool, items ...item) (*sdk.DeleteObjectsOutput, error) {
+func (s *store) removeAll(t testing.TB, bucket string, quiet bool, items ...item) (*sdk.DeleteObjectsOutput, error) {
 	t.Helper()
 	ids := make([]types.ObjectIdentifier, len(items))
 	for i, v := range items {
@@ -192,7 +195,7 @@ func (s *store) body(ctx context.Context, bucket, key, id string) (string, error
 }
 
 // current is the body that a reader without a version id sees, or the error code.
-func (s *store) current(t *testing.T, bucket, key string) string {
+func (s *store) current(t testing.TB, bucket, key string) string {
 	t.Helper()
 	body, err := s.body(t.Context(), bucket, key, "")
 	if err != nil {
@@ -209,7 +212,7 @@ func must(t testing.TB, what string, err error) {
 }
 
 // documentItems reads the last answer as a listing in document order, which the SDK does not keep.
-func (s *store) documentItems(t *testing.T) []item {
+func (s *store) documentItems(t testing.TB) []item {
 	t.Helper()
 	_, body := s.wire.last()
 	var doc struct {

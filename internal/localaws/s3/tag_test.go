@@ -10,7 +10,7 @@ import (
 )
 
 // tags are the tags of a version, or nil; an empty id is the current version.
-func (s *store) tags(t *testing.T, bucket, key, id string) (map[string]string, error) {
+func (s *store) tags(t testing.TB, bucket, key, id string) (map[string]string, error) {
 	t.Helper()
 	in := &sdk.GetObjectTaggingInput{Bucket: &bucket, Key: &key}
 	if id != "" {
@@ -27,7 +27,7 @@ func (s *store) tags(t *testing.T, bucket, key, id string) (map[string]string, e
 	return tags, nil
 }
 
-func (s *store) tag(t *testing.T, bucket, key, id string, pairs ...string) error {
+func (s *store) tag(t testing.TB, bucket, key, id string, pairs ...string) error {
 	t.Helper()
 	in := &sdk.PutObjectTaggingInput{Bucket: &bucket, Key: &key, Tagging: &types.Tagging{TagSet: []types.Tag{}}}
 	if id != "" {
@@ -43,7 +43,7 @@ func (s *store) tag(t *testing.T, bucket, key, id string, pairs ...string) error
 func tagPromises() []promise {
 	none := map[string]string{}
 	return []promise{
-		{sentence: "tags belong to one version", kept: func(t *testing.T, s *store) error {
+		{sentence: "tags belong to one version", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			old := s.put(t, b, "k", "1")
 			newer := s.put(t, b, "k", "2")
@@ -55,7 +55,7 @@ func tagPromises() []promise {
 			must(t, "tags", err)
 			return first(differ("old", map[string]string{"custody-hold": "yes + no/@=1"}, a), differ("newer", map[string]string{"cur": "1"}, c))
 		}},
-		{sentence: "tags can come with the object, be replaced and be deleted", kept: func(t *testing.T, s *store) error {
+		{sentence: "tags can come with the object, be replaced and be deleted", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			_, err := s.PutObject(t.Context(), &sdk.PutObjectInput{Bucket: &b, Key: aws.String("k"), Tagging: aws.String("a=1&b=x%20y")})
 			must(t, "put", err)
@@ -70,7 +70,7 @@ func tagPromises() []promise {
 			must(t, "tags", err)
 			return first(differ("came", map[string]string{"a": "1", "b": "x y"}, came), differ("replaced", map[string]string{"c": "3"}, replaced), differ("left", none, left))
 		}},
-		{sentence: "tags of an absent version are NoSuchVersion, of an absent key NoSuchKey, of a delete marker MethodNotAllowed", kept: func(t *testing.T, s *store) error {
+		{sentence: "tags of an absent version are NoSuchVersion, of an absent key NoSuchKey, of a delete marker MethodNotAllowed", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			id := s.gone(t, b, "k")
 			_, version := s.tags(t, b, "k", id)
@@ -78,7 +78,7 @@ func tagPromises() []promise {
 			_, marked := s.tags(t, b, "m", s.mark(t, b, "m"))
 			return first(refused(t, "version", "NoSuchVersion", version), refused(t, "key", "NoSuchKey", key), refused(t, "marker", "MethodNotAllowed", marked))
 		}},
-		{sentence: "tags that S3 does not take are refused", kept: func(t *testing.T, s *store) error {
+		{sentence: "tags that S3 does not take are refused", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			s.put(t, b, "k", "")
 			many := make([]string, 0, 22)
