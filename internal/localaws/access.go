@@ -39,8 +39,8 @@ func (s *Stack) Function(name string) *lambda.Function { return s.functions[name
 // FunctionNames lists the functions.
 func FunctionNames() []string {
 	var names []string
-	for _, spec := range functionSpecs() {
-		names = append(names, spec.name)
+	for _, spec := range Functions() {
+		names = append(names, spec.Name)
 	}
 	return names
 }

@@ -25,28 +25,29 @@ const (
 	sweeperFunction = "sweeper"
 )
 
-// functionSpec is what the template says of a function's size.
-type functionSpec struct {
-	name    string
-	timeout time.Duration
-	memory  int // megabytes
+// FunctionSpec is a function and its size, which are the template's; a test compares them.
+type FunctionSpec struct {
+	Name    string
+	Timeout time.Duration
+	Memory  int // megabytes
 }
 
-func functionSpecs() []functionSpec {
-	return []functionSpec{
+// Functions lists the functions of a stack.
+func Functions() []FunctionSpec {
+	return []FunctionSpec{
 		{webhookFunction, 10 * time.Second, 256},
 		{cleanupFunction, 300 * time.Second, 512},
 		{sweeperFunction, 60 * time.Second, 256},
 	}
 }
 
-func (s *Stack) functionConfig(spec functionSpec) lambda.Config {
+func (s *Stack) functionConfig(spec FunctionSpec) lambda.Config {
 	return lambda.Config{
-		Name:        spec.name,
-		Binary:      s.binaries.path(spec.name),
-		Environment: s.functionEnvironment(spec.name),
-		Timeout:     spec.timeout,
-		Memory:      spec.memory,
+		Name:        spec.Name,
+		Binary:      s.binaries.path(spec.Name),
+		Environment: s.functionEnvironment(spec.Name),
+		Timeout:     spec.Timeout,
+		Memory:      spec.Memory,
 		Concurrency: s.options.Concurrency,
 		Output:      s.options.Output,
 		OnStart:     s.options.OnProcess,
@@ -77,39 +78,49 @@ type binaries struct {
 
 func (b binaries) path(name string) string { return filepath.Join(b.dir, name, "bootstrap") }
 
-// findBinaries takes the built functions of a folder, or builds them where there is none.
+// findBinaries takes the built functions of a folder. Where none is named, it builds them from the module around the
+// working directory, or takes those beside the running program, as `make build` leaves them.
 func findBinaries(ctx context.Context, dir string) (binaries, error) {
-	if dir == "" {
-		return build(ctx)
+	if dir != "" {
+		return built(dir)
 	}
+	module, err := enclosingModule()
+	if err == nil {
+		return build(ctx, module)
+	}
+	if program, lost := os.Executable(); lost == nil {
+		if b, missing := built(filepath.Dir(program)); missing == nil {
+			return b, nil
+		}
+	}
+	return binaries{}, err
+}
+
+func built(dir string) (binaries, error) {
 	absolute, err := filepath.Abs(dir)
 	if err != nil {
 		return binaries{}, fmt.Errorf("folder of the built functions: %w", err)
 	}
 	b := binaries{dir: absolute}
 	var problems []error
-	for _, spec := range functionSpecs() {
-		if _, err := os.Stat(b.path(spec.name)); err != nil {
-			problems = append(problems, fmt.Errorf("built function %s: %w", spec.name, err))
+	for _, spec := range Functions() {
+		if _, err := os.Stat(b.path(spec.Name)); err != nil {
+			problems = append(problems, fmt.Errorf("built function %s: %w", spec.Name, err))
 		}
 	}
 	return b, errors.Join(problems...)
 }
 
-func build(ctx context.Context) (binaries, error) {
-	module, err := enclosingModule()
-	if err != nil {
-		return binaries{}, err
-	}
+func build(ctx context.Context, module string) (binaries, error) {
 	dir, err := os.MkdirTemp("", "custody-functions-")
 	if err != nil {
 		return binaries{}, fmt.Errorf("make a folder for the functions: %w", err)
 	}
 	b := binaries{dir: dir, temporary: dir}
 	var all sync.WaitGroup
-	problems := make([]error, len(functionSpecs()))
-	for i, spec := range functionSpecs() {
-		all.Go(func() { problems[i] = buildOne(ctx, module, spec.name, b.path(spec.name)) })
+	problems := make([]error, len(Functions()))
+	for i, spec := range Functions() {
+		all.Go(func() { problems[i] = buildOne(ctx, module, spec.Name, b.path(spec.Name)) })
 	}
 	all.Wait()
 	return b, errors.Join(problems...)
@@ -141,7 +152,7 @@ func enclosingModule() (string, error) {
 			return at, nil
 		}
 		if at == filepath.Dir(at) {
-			return "", fmt.Errorf("no folder of built functions was named, and %s is not in the module custody to build them from", dir)
+			return "", fmt.Errorf("the functions are not built, and %s is not in the module custody to build them from", dir)
 		}
 	}
 }

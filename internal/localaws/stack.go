@@ -157,13 +157,13 @@ func wrapped(engine http.Handler, wrap func(http.Handler) http.Handler) http.Han
 
 func (s *Stack) startFunctions(ctx context.Context) error {
 	s.functions = make(map[string]*lambda.Function)
-	for _, spec := range functionSpecs() {
+	for _, spec := range Functions() {
 		f, err := lambda.NewFunction(s.functionConfig(spec))
 		if err != nil {
 			return err
 		}
 		s.onClose(f.Close)
-		s.functions[spec.name] = f
+		s.functions[spec.Name] = f
 	}
 	// A function that cannot start is found here and not by the first delivery.
 	return s.warm(ctx)

@@ -16,11 +16,10 @@ import (
 
 // localFlags are the flags of `custody local`.
 type localFlags struct {
-	port      int
-	listen    string
-	settings  []string
-	envFile   string
-	functions string
+	port     int
+	listen   string
+	settings []string
+	envFile  string
 }
 
 func newLocal(i *interrupts) *cobra.Command {
@@ -30,7 +29,8 @@ func newLocal(i *interrupts) *cobra.Command {
 		Short: "Run the whole stack on this machine: DynamoDB, S3 and the functions as processes",
 		Long: `local runs the whole stack on this machine until Ctrl-C: a DynamoDB with streams, an S3 with versioning, and the built
 functions as processes behind a function URL, the stream mapping and the schedule. It needs no AWS account and no
-Docker. Nothing is kept: with its end, the data, the processes and the env file are gone.
+Docker. Nothing is kept: with its end, the data, the processes and the env file are gone. Within the module it builds
+the functions; elsewhere it takes those beside itself, as make build leaves them.
 
 Settings that differ from a deployed stack's defaults: CUSTODY_MIN_OBJECT_AGE=0s, CUSTODY_DELETE_SCOPES=*, every
 command type in CUSTODY_COMMANDS, CUSTODY_WAKE_AFTER=2s, a report bucket, a sweep every 2 s.
@@ -49,7 +49,6 @@ The functions' log lines go to stderr, everything else to stdout.`,
 	f.StringVar(&flags.listen, "listen", "127.0.0.1", "`ADDR`ess to listen on, such as 0.0.0.0 for containers")
 	f.StringArrayVar(&flags.settings, "set", nil, "a setting of the functions, `CUSTODY_NAME=VALUE`; repeatable")
 	f.StringVar(&flags.envFile, "env-file", "", "write the stack's variables to `PATH` when everything is ready; removed at the end")
-	f.StringVar(&flags.functions, "functions", "", "`FOLDER` with NAME/bootstrap of each function (default: build them)")
 	return cmd
 }
 
@@ -60,7 +59,7 @@ func runLocal(ctx context.Context, flags localFlags, i *interrupts, c *console) 
 		return err
 	}
 	stack, err := localaws.Start(ctx, localaws.Options{
-		Settings: settings, Port: flags.port, Listen: flags.listen, Functions: flags.functions,
+		Settings: settings, Port: flags.port, Listen: flags.listen,
 		Output: c.line, OnProcess: c.process, OnDeadLetter: c.deadLetter, OnError: c.problem,
 	})
 	switch {
