@@ -5,7 +5,7 @@ const (
 	maxItem      = 400 << 10
 	maxPartition = 2048
 	maxSort      = 1024
-	maxDepth     = 32
+	maxDepth     = 32 // levels of an attribute, the innermost value included
 )
 
 // keyCode checks a Key parameter: exactly the key attributes, each of its type, none empty.
@@ -65,7 +65,7 @@ func emptyWord(k kind) string {
 func (t *table) checkItem(item attributes, updated bool) error {
 	for _, v := range item {
 		if v.depth() > maxDepth {
-			return invalid("Nesting Levels have exceeded supported limits")
+			return invalid("Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit")
 		}
 	}
 	if item.size() > maxItem {

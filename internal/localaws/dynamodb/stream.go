@@ -56,7 +56,7 @@ type identity struct {
 func (e *Engine) addStream(t *table, in *streamSpecification) error {
 	if in == nil || !in.StreamEnabled {
 		if in != nil && in.StreamViewType != "" {
-			return badParameter("StreamViewType is given while StreamEnabled is false")
+			return badParameter("Table is being created with a stream disabled, UpdateViewType should not be specified")
 		}
 		return nil
 	}

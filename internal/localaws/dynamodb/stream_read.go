@@ -41,11 +41,11 @@ type (
 type iterator struct {
 	Arn  string `json:"arn"`
 	At   int    `json:"at"`   // records before it
-	Made int64  `json:"made"` // Unix seconds
+	Made int64  `json:"made"` // Unix milliseconds
 }
 
 func (e *Engine) iteratorToken(arn string, at int) string {
-	b, err := json.Marshal(iterator{arn, at, e.now().Unix()})
+	b, err := json.Marshal(iterator{arn, at, e.now().UnixMilli()})
 	if err != nil {
 		panic("an iterator is plain data: " + err.Error())
 	}
@@ -134,7 +134,7 @@ func (e *Engine) readIterator(token string) (iterator, error) {
 	if err != nil || !strings.HasPrefix(it.Arn, "arn:") || it.At < 0 {
 		return it, invalid("Invalid ShardIterator")
 	}
-	if e.now().Sub(time.Unix(it.Made, 0)) > iteratorLife {
+	if e.now().UnixMilli()-it.Made > iteratorLife.Milliseconds() {
 		return it, faultf(expiredIterator, "The shard iterator has expired: it can be used for %s", iteratorLife)
 	}
 	return it, nil

@@ -133,7 +133,7 @@ func (a attributes) size() int {
 	return n
 }
 
-// depth is the number of lists and maps around the innermost value.
+// depth is the number of levels down to the innermost value, which is one itself.
 func (v value) depth() int {
 	deepest := 0
 	for _, m := range v.list {
@@ -142,8 +142,5 @@ func (v value) depth() int {
 	for _, m := range v.fields {
 		deepest = max(deepest, m.depth())
 	}
-	if v.kind == kindList || v.kind == kindMap {
-		deepest++
-	}
-	return deepest
+	return deepest + 1
 }
