@@ -1,6 +1,8 @@
 package s3_test
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -157,4 +159,31 @@ func TestRandomHistoriesAgainstTheModel(t *testing.T) {
 			"": func(t *rapid.T) { h.compare(t, "", "", marker{}, 1000) },
 		})
 	})
+}
+
+// The index keeps versions in chunks of some hundred; this history fills, splits, empties and joins
+// them in random order, which short histories do not.
+func TestThousandsOfVersionsStayInOrder(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 2))
+	s := &store{Client: newClient("http://local", "us-east-1", inProcess{local(t, s3.Options{})})}
+	m := &model{status: "Enabled"}
+	for range 4000 {
+		key := fmt.Sprintf("k/%d", random.IntN(40))
+		m.write(key, s.put(t, "bucket", key, ""), false)
+	}
+	for _, left := range []int{3000, 1500, 700, 50, 0} {
+		live := m.live()
+		random.Shuffle(len(live), func(i, j int) { live[i], live[j] = live[j], live[i] })
+		for _, r := range live[left:] {
+			s.remove(t, "bucket", r.Key, r.ID)
+			r.gone = true
+		}
+		at := marker{}
+		must(t, "walk", s.walk(t, "bucket", 333, func(p onePage) error {
+			want := m.page("", "", at, 333)
+			at = want.next
+			return first(differ("contents", want.contents, p.contents), differ("next", want.next, p.next))
+		}))
+	}
 }

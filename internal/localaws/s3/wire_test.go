@@ -187,7 +187,7 @@ func TestListingWithoutEncodingHasReferences(t *testing.T) {
 // The order and the names of a listing's elements, as S3 was seen to write them.
 func TestListingIsSpelledAsOnS3(t *testing.T) {
 	t.Parallel()
-	at := time.Date(2026, 8, 30, 12, 0, 0, 999, time.UTC)
+	at := time.Date(2026, 8, 30, 12, 0, 0, 999_000_000, time.UTC)
 	e := local(t, s3.Options{Now: func() time.Time { return at }})
 	put := send(t, e, "PUT", "/bucket/a", "hi", "X-Amz-Checksum-Crc32: 2JMqrA==")
 	if put.status != 200 {
