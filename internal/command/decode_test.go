@@ -151,6 +151,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"a name in two cases":               {add(`"RUN_ID":"r-2"`), whole},
 		"an unknown name in two cases":      {add(`"Note":1,"note":2`), whole},
 		"a name in two cases deep below":    {add(`"more":[{"x":{"a":1,"A":2}}]`), whole},
+		"a name in two cases of a long s":   {add(`"s":1,"\u017f":2`), whole},
 		"a name in two cases by Unicode":    {add(`"k":1,"\u212a":2`), whole},
 		"invalid UTF-8 in an unknown field": {add("\"note\":\"\xff\""), whole},
 		"invalid UTF-8 in a name":           {add("\"\xff\":1"), whole},

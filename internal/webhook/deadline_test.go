@@ -79,6 +79,20 @@ func TestShortAckTimeoutKeepsATenth(t *testing.T) {
 	})
 }
 
+func TestNothingIsAskedWhenTheTimeIsOver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := open(t)
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		defer cancel()
+		_, sum := f.Handler.Handle(ctx, sample(t, "delivery.json"))
+		synctest.Wait()
+		if len(f.Keys.asked)+f.Inbox.calls > 0 || sum.Status != 503 {
+			t.Errorf("status %d, %d key and %d store calls", sum.Status, len(f.Keys.asked), f.Inbox.calls)
+		}
+	})
+}
+
 func TestPanicIsA500WithoutDetail(t *testing.T) {
 	t.Parallel()
 	for sentence, prepare := range map[string]func(*front){
