@@ -1,6 +1,7 @@
 package architecture_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"custody/internal/localaws"
 	"custody/internal/localaws/lambda"
 )
 
@@ -62,24 +64,27 @@ func TestTemplateFunctionsRunAsAgreed(t *testing.T) {
 	if diff := cmp.Diff(wantGlobals, globals); diff != "" {
 		t.Errorf("what all functions share (-want +got):\n%s", diff)
 	}
-	type shape struct {
-		Role, LogGroup, LogFormat, SystemLevel, Level string
-		Timeout, Memory                               any
-		RecursiveLoop                                 any
-	}
-	for id, want := range map[string]shape{
-		"WebhookFunction": {"${WebhookRole.Arn}", "${WebhookLogGroup}", "JSON", "INFO", "${LogLevel}", 10, 256, nil},
-		// The one that writes the table that triggers it.
-		"CleanupFunction": {"${CleanupRole.Arn}", "${CleanupLogGroup}", "JSON", "INFO", "${LogLevel}", 300, 512, "Allow"},
-		"SweeperFunction": {"${SweeperRole.Arn}", "${SweeperLogGroup}", "JSON", "INFO", "${LogLevel}", 60, 256, nil},
-	} {
-		p := tpl.properties(id)
-		logging := p["LoggingConfig"]
-		memory := at(tpl.Parameters, at(p, "MemorySize", "Ref").(string), "Default")
-		got := shape{text(p["Role"]), text(at(logging, "LogGroup")), text(at(logging, "LogFormat")),
-			text(at(logging, "SystemLogLevel")), text(at(logging, "ApplicationLogLevel")), p["Timeout"], memory, p["RecursiveLoop"]}
+	for _, local := range localaws.Functions() {
+		title := strings.ToUpper(local.Name[:1]) + local.Name[1:]
+		p := tpl.properties(title + "Function")
+		want := object{
+			"Role":          object{"Fn::GetAtt": title + "Role.Arn"},
+			"Timeout":       int(local.Timeout.Seconds()),
+			"MemorySize":    object{"Ref": title + "Memory"},
+			"LoggingConfig": object{"LogGroup": object{"Ref": title + "LogGroup"}, "LogFormat": "JSON", "SystemLogLevel": "INFO", "ApplicationLogLevel": object{"Ref": "LogLevel"}},
+		}
+		if local.Name == "cleanup" {
+			want["RecursiveLoop"] = "Allow" // it writes the table that triggers it, and is meant to
+		}
+		got := maps.Clone(p)
+		for _, elsewhere := range []string{"Description", "Environment", "ReservedConcurrentExecutions"} {
+			delete(got, elsewhere)
+		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", id, diff)
+			t.Errorf("%sFunction (-want +got):\n%s", title, diff)
+		}
+		if memory := at(tpl.Parameters, title+"Memory", "Default"); memory != local.Memory {
+			t.Errorf("%s has %v MB, locally %d", title, memory, local.Memory)
 		}
 	}
 }

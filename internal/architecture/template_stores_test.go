@@ -1,11 +1,18 @@
 package architecture_test
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"custody/internal/localaws"
 )
 
 // What a mistake with the stack must not be able to take away.
@@ -32,24 +39,42 @@ func TestTemplateStoresSurviveTheStack(t *testing.T) {
 	}
 }
 
-func TestTemplateTablesHaveTheirKeysAndIndex(t *testing.T) {
+// What the local stack makes for the functions is what the template makes for them: keys, index, stream and time to live.
+func TestTemplateTablesAreThoseOfTheLocalStack(t *testing.T) {
 	t.Parallel()
 	tpl := readTemplate(t)
-	inbox, holds := tpl.properties("InboxTable"), tpl.properties("HoldsTable")
-	key := func(name, kind string) any { return object{"AttributeName": name, "KeyType": kind} }
-	index := object{"IndexName": "open", "KeySchema": []any{key("open", "HASH"), key("open_since", "RANGE")},
-		"Projection": object{"ProjectionType": "INCLUDE", "NonKeyAttributes": []any{"state", "attempts", "lease_expires_at", "wake",
-			"wake_at", "wake_count", "next_attempt_at", "scope", "received_at"}}}
-	want := []any{
-		[]any{key("pk", "HASH")}, []any{index}, object{"StreamViewType": "NEW_AND_OLD_IMAGES"}, "ttl",
-		[]any{key("scope", "HASH"), key("hold_id", "RANGE")}, nil, nil, "expires_at",
+	local := localaws.Tables{Inbox: "InboxTable", Holds: "HoldsTable"}.All()
+	for _, table := range local {
+		if *table.Input.TableName == "" {
+			continue
+		}
+		p := tpl.properties(*table.Input.TableName)
+		got := &dynamodb.CreateTableInput{TableName: table.Input.TableName}
+		decode(t, object{"AttributeDefinitions": p["AttributeDefinitions"], "KeySchema": p["KeySchema"],
+			"GlobalSecondaryIndexes": p["GlobalSecondaryIndexes"], "BillingMode": p["BillingMode"]}, got)
+		if view, ok := at(p, "StreamSpecification", "StreamViewType").(string); ok {
+			got.StreamSpecification = &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewType(view)}
+		}
+		unexported := cmpopts.IgnoreUnexported(dynamodb.CreateTableInput{}, types.AttributeDefinition{}, types.KeySchemaElement{},
+			types.GlobalSecondaryIndex{}, types.Projection{}, types.StreamSpecification{})
+		if diff := cmp.Diff(table.Input, got, unexported); diff != "" {
+			t.Errorf("%s (-local +template):\n%s", *table.Input.TableName, diff)
+		}
+		if ttl := at(p, "TimeToLiveSpecification", "AttributeName"); ttl != table.TTL {
+			t.Errorf("%s expires by %v in the template and by %s locally", *table.Input.TableName, ttl, table.TTL)
+		}
 	}
-	got := []any{
-		inbox["KeySchema"], inbox["GlobalSecondaryIndexes"], inbox["StreamSpecification"], at(inbox, "TimeToLiveSpecification", "AttributeName"),
-		holds["KeySchema"], holds["GlobalSecondaryIndexes"], holds["StreamSpecification"], at(holds, "TimeToLiveSpecification", "AttributeName"),
+}
+
+// decode fills the target with the value, by the names that CloudFormation and the API share.
+func decode(t *testing.T, value, target any) {
+	t.Helper()
+	content, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("tables (-want +got):\n%s", diff)
+	if err := json.Unmarshal(content, target); err != nil {
+		t.Fatal(err)
 	}
 }
 
