@@ -22,7 +22,6 @@ func wantGrants() grants {
 		},
 		"CleanupRole": {
 			"dynamodb:DescribeStream ${InboxTable.StreamArn}",
-			"dynamodb:GetItem ${InboxTable.Arn}",
 			"dynamodb:GetRecords ${InboxTable.StreamArn}",
 			"dynamodb:GetShardIterator ${InboxTable.StreamArn}",
 			"dynamodb:ListStreams ${InboxTable.StreamArn}",
