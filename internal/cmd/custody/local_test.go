@@ -119,13 +119,10 @@ func (l *local) pids() []string {
 // status posts to the URL of the env file, read by a shell, without a signature.
 func (l *local) status(t *testing.T) string {
 	t.Helper()
-	out, err := exec.Command("sh", "-c", `. ./local.env && printf %s "$CUSTODY_URL"`).Output()
-	if err == nil {
-		t.Fatal("the env file is in the test's own folder")
-	}
 	source := exec.Command("sh", "-c", `. ./local.env && printf %s "$CUSTODY_URL"`)
 	source.Dir = l.dir
-	if out, err = source.Output(); err != nil {
+	out, err := source.Output()
+	if err != nil {
 		t.Fatal(err)
 	}
 	response, err := http.Post(string(out), "application/json", strings.NewReader("{}"))

@@ -431,6 +431,37 @@ func TestMappingPartialFailureOfABatch(t *testing.T) {
 	})
 }
 
+func TestMappingProgressIsNoRetry(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		shard := &memoryShard{id: "s1"}
+		stream := newStream(shard)
+		// Each answer takes the first record and reports the second.
+		c := &consumer{takes: time.Minute, answer: func(_ int, r []events.DynamoDBEventRecord) (lambda.Result, error) {
+			if len(r) == 1 {
+				return lambda.Result{Payload: []byte(`{}`)}, nil
+			}
+			return lambda.Result{Payload: []byte(`{"batchItemFailures":[{"itemIdentifier":"` + r[1].Change.SequenceNumber + `"}]}`)}, nil
+		}}
+		m := start(t, stream, c, func(o *lambda.MappingOptions) {
+			o.Settings.BatchSize, o.Settings.MaximumRetryAttempts = 10, 1
+		})
+		stream.put(shard, "run#a")
+		settle(10 * time.Second)
+		for range 4 {
+			stream.put(shard, "run#a")
+		}
+		settle(10 * time.Minute)
+		want := []string{"1", "2", "3", "4", "5", "3", "4", "5", "4", "5", "5"}
+		if diff := cmp.Diff(want, c.sequences()); diff != "" {
+			t.Error(diff)
+		}
+		if len(m.DeadLetters()) != 0 {
+			t.Errorf("dead letters %+v", m.DeadLetters())
+		}
+	})
+}
+
 func TestMappingWithoutPartialFailuresIgnoresTheAnswer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

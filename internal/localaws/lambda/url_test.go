@@ -217,7 +217,7 @@ func TestURLAnswer(t *testing.T) {
 		"base64 is decoded":           {`{"statusCode":200,"body":"/wA=","isBase64Encoded":true}`, httpAnswer{200, header(), "\xff\x00"}},
 		"cookies are several headers": {`{"statusCode":200,"cookies":["a=1","b=2"]}`, httpAnswer{200, header("Set-Cookie", "a=1", "Set-Cookie", "b=2"), ""}},
 		"a header may be a number":    {`{"statusCode":503,"headers":{"Retry-After":5}}`, httpAnswer{503, header("Retry-After", "5"), ""}},
-		"the front's own headers are not the function's": {`{"statusCode":200,"headers":{"Content-Length":"99","Transfer-Encoding":"x"},"body":"a"}`,
+		"the front's own headers are not the function's": {`{"statusCode":200,"headers":{"Content-Length":"99","transfer-encoding":"x","Connection":"x"},"body":"a"}`,
 			httpAnswer{200, header(), "a"}},
 		"an object without a status is the body":  {`{"message":"hi"}`, httpAnswer{200, header(), `{"message":"hi"}`}},
 		"a string is the body":                    {`"hi"`, httpAnswer{200, header(), `"hi"`}},
@@ -277,6 +277,25 @@ func TestURLSizeBoundary(t *testing.T) {
 	}
 	if got := ask(t, f, "POST", strings.NewReader(strings.Repeat("x", 8<<20))); got.Status != 413 {
 		t.Errorf("8 MiB: status %d", got.Status)
+	}
+}
+
+func TestURLEventIsNoLargerThanItsBody(t *testing.T) {
+	t.Parallel()
+	got := 0
+	sized := invokerFunc(func(_ context.Context, event []byte) (lambda.Result, error) {
+		got = len(event)
+		return lambda.Result{Payload: []byte(`{"statusCode":204}`)}, nil
+	})
+	server := httptest.NewServer(lambda.NewURL(sized, nil))
+	defer server.Close()
+	response, err := http.Post(server.URL, "text/plain", strings.NewReader(strings.Repeat("<&>", 100_000)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	if got < 300_000 || got > 310_000 {
+		t.Errorf("a body of 300000 bytes is an event of %d", got)
 	}
 }
 
