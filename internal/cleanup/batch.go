@@ -92,6 +92,7 @@ func (s *slice) tryBatch(ctx context.Context, batch []candidate) (done []settled
 	}
 	var send []candidate
 	for _, c := range batch {
+		facts.OthersStay = c.othersStay
 		d := retention.Decide(c.version, facts)
 		switch {
 		case !d.Delete:

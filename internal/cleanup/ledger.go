@@ -95,8 +95,8 @@ func (l *ledger) begin() *keyWork {
 	return k
 }
 
-// end closes a key that the listing has gone past, and returns the current version to be deleted now, if that is what is left.
-func (l *ledger) end(k *keyWork, at position) *retention.Version {
+// end closes a key that the listing has gone past, and returns its current version if that is what is left to decide.
+func (l *ledger) end(k *keyWork, at position) *candidate {
 	k.ended = true
 	l.reached = at
 	return l.settle(k)
@@ -109,14 +109,14 @@ func (l *ledger) endPrefix(prefix int) {
 }
 
 // selected counts a version that a dry run would have deleted.
-func (l *ledger) selected(k *keyWork) *retention.Version {
+func (l *ledger) selected(k *keyWork) *candidate {
 	l.counters.Selected++
 	k.pending--
 	return l.settle(k)
 }
 
 // deleted counts a version that is confirmed gone.
-func (l *ledger) deleted(k *keyWork, absent bool) *retention.Version {
+func (l *ledger) deleted(k *keyWork, absent bool) *candidate {
 	l.counters.Selected++
 	if absent {
 		l.counters.Absent++
@@ -131,7 +131,7 @@ func (l *ledger) deleted(k *keyWork, absent bool) *retention.Version {
 }
 
 // retained counts a version that the decision kept when its batch was about to go.
-func (l *ledger) retained(k *keyWork, v retention.Version, r retention.Reason) *retention.Version {
+func (l *ledger) retained(k *keyWork, v retention.Version, r retention.Reason) *candidate {
 	k.pending--
 	l.keep(k, v, r)
 	return l.settle(k)
@@ -149,7 +149,7 @@ func (l *ledger) keep(k *keyWork, v retention.Version, r retention.Reason) {
 }
 
 // refused counts a version that S3 refused to delete.
-func (l *ledger) refused(k *keyWork, v retention.Version, code string) *retention.Version {
+func (l *ledger) refused(k *keyWork, v retention.Version, code string) *candidate {
 	k.pending--
 	if v.Currency != retention.Current {
 		k.stays = true
@@ -160,19 +160,16 @@ func (l *ledger) refused(k *keyWork, v retention.Version, code string) *retentio
 	return l.settle(k)
 }
 
-// settle finishes a key with nothing left to wait for. Its current version comes last: it is returned to be sent when every
-// other version of the key is confirmed gone, and stays otherwise, since removing it would bring an older one back.
-func (l *ledger) settle(k *keyWork) *retention.Version {
+// settle finishes a key with nothing left to wait for. Its current version comes last: it is returned to be decided when the
+// fate of every other version of the key is known, since removing it over one that stays would bring that one back.
+func (l *ledger) settle(k *keyWork) *candidate {
 	if !k.ended || k.pending > 0 {
 		return nil
 	}
 	if v := k.current; v != nil {
 		k.current = nil
-		if !k.stays {
-			k.pending++
-			return v
-		}
-		l.keep(k, *v, retention.ReasonCurrentOverKept)
+		k.pending++
+		return &candidate{version: *v, key: k, othersStay: k.stays}
 	}
 	l.finish(k)
 	return nil

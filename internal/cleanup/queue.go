@@ -9,10 +9,11 @@ const (
 	batchPages = 8
 )
 
-// candidate is a version on its way to be deleted, with the key that waits for it.
+// candidate is a version on its way to be decided and deleted, with the key that waits for it.
 type candidate struct {
-	version retention.Version
-	key     *keyWork
+	version    retention.Version
+	key        *keyWork
+	othersStay bool // of a current version: another version of its key stays
 }
 
 // lane gathers candidates into batches.

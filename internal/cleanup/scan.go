@@ -139,7 +139,7 @@ func (c *scan) endKey(prefix int) {
 	}
 	k, name := c.key, c.keyName
 	c.key, c.keyName, c.oneKey = nil, "", 0
-	c.sendCurrent(k, c.ledger.end(k, position{prefix, name}))
+	c.sendCurrent(c.ledger.end(k, position{prefix, name}))
 }
 
 // see sorts one version of the key that is being listed. Holds are read later, when its batch is about to go.
@@ -154,26 +154,26 @@ func (c *scan) see(v retention.Version) {
 		c.key.current = &v
 	default:
 		c.key.pending++
-		c.queue.add(candidate{v, c.key})
+		c.queue.add(candidate{version: v, key: c.key})
 	}
 }
 
-func (c *scan) sendCurrent(k *keyWork, v *retention.Version) {
-	if v != nil {
-		c.queue.add(candidate{*v, k})
+func (c *scan) sendCurrent(current *candidate) {
+	if current != nil {
+		c.queue.add(*current)
 	}
 }
 
 func (c *scan) settle(r batchResult) {
 	c.flying--
 	for _, d := range r.settled {
-		c.sendCurrent(d.key, c.book(d))
+		c.sendCurrent(c.book(d))
 	}
 	c.halt(r.err)
 }
 
 // book enters one settled version into the ledger.
-func (c *scan) book(d settled) *retention.Version {
+func (c *scan) book(d settled) *candidate {
 	switch {
 	case d.kind == settledRetained:
 		return c.ledger.retained(d.key, d.version, d.why)

@@ -1,0 +1,369 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"custody/internal/dynamostore"
+	"custody/internal/inbox"
+	"custody/internal/localaws"
+	"custody/internal/localaws/lambda"
+	"custody/internal/retention"
+	"custody/internal/s3versions"
+	"custody/internal/signature"
+)
+
+// age of the expired versions; the cutoff lies in the middle between then and now.
+const age = 90 * 24 * time.Hour
+
+const runID = "demo-1"
+
+var errUntrue = errors.New("a step was untrue")
+
+// story is one walk through the demo.
+type story struct {
+	out     io.Writer
+	began   time.Time
+	clock   clock
+	traffic traffic
+	lines   lines
+
+	stack    *localaws.Stack
+	store    *dynamostore.Store
+	producer producer
+	cutoff   time.Time
+	written  []version
+
+	mu   sync.Mutex
+	pids []int
+}
+
+func newStory(out io.Writer) *story {
+	now := time.Now()
+	return &story{out: out, began: now, cutoff: now.Add(-age / 2).UTC().Truncate(time.Second)}
+}
+
+// tell runs the steps and always ends what it started.
+func (s *story) tell(ctx context.Context) (err error) {
+	if err := s.start(ctx); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.end(err)) }()
+	for _, step := range []func(context.Context) error{s.fill, s.deliver, s.work, s.account} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// say prints a heading; check prints a step and whether it is true.
+func (s *story) say(format string, args ...any) { fmt.Fprintf(s.out, "\n"+format+"\n", args...) }
+
+func (s *story) check(ok bool, format string, args ...any) error {
+	mark := "ok "
+	if !ok {
+		mark = "NO "
+	}
+	step := fmt.Sprintf(format, args...)
+	fmt.Fprintf(s.out, "  %s %s\n", mark, step)
+	if !ok {
+		return fmt.Errorf("%w: %s; the functions said:\n%s", errUntrue, step, s.lines.tail())
+	}
+	return nil
+}
+
+func (s *story) start(ctx context.Context) (err error) {
+	s.say("1. Start the local stack: DynamoDB with streams, S3, and the built functions as processes")
+	s.stack, err = localaws.Start(ctx, localaws.Options{
+		// One batch at a time, so that the run takes long enough to be killed in its middle.
+		Settings: map[string]string{"CUSTODY_DELETE_CONCURRENCY": "1"},
+		WrapS3:   s.traffic.wrap,
+		Now:      s.clock.now,
+		Output:   s.lines.add,
+		OnProcess: func(p lambda.Process) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.pids = append(s.pids, p.PID)
+		},
+	})
+	if err != nil {
+		return err
+	}
+	s.store = dynamostore.New(s.stack.DynamoDB(), s.stack.Setting("CUSTODY_TABLE"))
+	id, key := s.stack.SigningKey()
+	s.producer = producer{url: s.stack.URL(), key: signature.NewKey(id, key, time.Time{})}
+	for _, name := range localaws.FunctionNames() {
+		fmt.Fprintf(s.out, "     %-8s process %v\n", name, s.stack.Function(name).Processes())
+	}
+	return nil
+}
+
+// fill puts the versions, with S3's clock set back, and the holds.
+func (s *story) fill(ctx context.Context) error {
+	s.say("2. Fill a versioned bucket: proof-of-delivery images and shipping labels, some to be kept")
+	bucket := s.stack.Setting("CUSTODY_BUCKET")
+	s.clock.setBack(age)
+	old, err := put(ctx, s.stack.S3(), bucket, plan())
+	if err != nil {
+		return err
+	}
+	s.clock.setBack(0)
+	recent, err := put(ctx, s.stack.S3(), bucket, younger())
+	if err != nil {
+		return err
+	}
+	s.written = slices.Concat(old, recent)
+	for _, hold := range []map[string]string{
+		{"scope": "warehouse:" + warehouse, "hold_id": "dispute-991", "prefix": "pod/" + warehouse + "/dispute-991/", "reason": "dispute_evidence"},
+		{"scope": "warehouse:" + warehouse, "hold_id": "case-4", "key": "labels/" + warehouse + "/00007.pdf", "reason": "legal_hold"},
+	} {
+		if err := s.hold(ctx, hold); err != nil {
+			return err
+		}
+	}
+	return s.check(len(s.written) >= 5000, "%d versions and delete markers under 2 prefixes; two holds; %d versions younger than the cutoff",
+		len(s.written), len(recent))
+}
+
+func (s *story) hold(ctx context.Context, row map[string]string) error {
+	item := map[string]types.AttributeValue{}
+	for name, value := range row {
+		item[name] = &types.AttributeValueMemberS{Value: value}
+	}
+	_, err := s.stack.DynamoDB().PutItem(ctx, &dynamodb.PutItemInput{TableName: aws.String(s.stack.Setting("CUSTODY_HOLDS_TABLE")), Item: item})
+	return err
+}
+
+var runKey = inbox.RunKey{Type: "cleanup.run", Key: runID}
+
+// deliver pushes the command: once, once again, and with one byte changed.
+func (s *story) deliver(ctx context.Context) error {
+	s.say("3. Push a signed delivery: clean up warehouse %s, everything that expired before %s", warehouse, s.cutoff.Format(time.DateOnly))
+	body := s.producer.command(runID, s.cutoff)
+	for _, push := range []struct {
+		what, id string
+		changed  []byte
+		status   int
+		outcome  string
+	}{
+		{"the delivery", "d-1", nil, http.StatusNoContent, "accepted"},
+		{"the same delivery again", "d-1", nil, http.StatusNoContent, "already_processed"},
+		{"the same command under another delivery id", "d-2", nil, http.StatusNoContent, "already_processed"},
+		{"a delivery whose bytes were changed on the way", "d-3", tampered(body), http.StatusUnauthorized, "rejected"},
+	} {
+		status, outcome, err := s.producer.send(ctx, push.id, body, push.changed)
+		if err != nil {
+			return err
+		}
+		if err := s.check(status == push.status && outcome == push.outcome, "%s: %d %s", push.what, status, outcome); err != nil {
+			return err
+		}
+	}
+	runs, err := s.openRuns(ctx)
+	if err != nil {
+		return err
+	}
+	return s.check(runs == 1, "%d run in the inbox", runs)
+}
+
+func (s *story) openRuns(ctx context.Context) (int, error) {
+	n := 0
+	for _, err := range s.store.Rows(ctx, inbox.StatePending.OpenIndex()) {
+		if err != nil {
+			return 0, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// work watches the run, kills the cleanup function in the middle, and watches it go on.
+func (s *story) work(ctx context.Context) error {
+	s.say("4. Watch it delete, and kill -9 the cleanup function in the middle")
+	bar := newProgress(s.out, s.goes())
+	defer bar.clear()
+	middle, err := s.until(ctx, runKey, "the middle of the run", func(run inbox.Run) bool {
+		bar.show(run)
+		return run.State != inbox.StateRunning && run.Slices > 0 || run.Counters.Deleted > s.goes()/4
+	})
+	if err != nil {
+		return err
+	}
+	bar.clear()
+	killed := s.stack.Function("cleanup").Processes()
+	if err := kill(killed); err != nil {
+		return err
+	}
+	if err := s.check(middle.State == inbox.StateRunning && len(killed) == 1,
+		"killed process %v at %d deleted, behind key %s", killed, middle.Counters.Deleted, middle.Place.Key); err != nil {
+		return err
+	}
+	again, err := s.until(ctx, runKey, "the second slice", func(run inbox.Run) bool { return run.Slices > 1 })
+	if err != nil {
+		return err
+	}
+	now := s.stack.Function("cleanup").Processes()
+	if err := s.check(!slices.Equal(now, killed) && again.LeaseRecord == middle.LeaseRecord && again.Counters.Deleted >= middle.Counters.Deleted,
+		"process %v took the dead one's lease over at once and goes on from its checkpoint", now); err != nil {
+		return err
+	}
+	done, err := s.until(ctx, runKey, "the end of the run", func(run inbox.Run) bool {
+		bar.show(run)
+		return run.State == inbox.StateDone || run.State == inbox.StateFailed
+	})
+	if err != nil {
+		return err
+	}
+	bar.clear()
+	return s.check(done.State == inbox.StateDone && !done.Place.Deleted && done.Slices == 2,
+		"the run is %s: scan %d found nothing more to delete", done.State, done.Place.Scan)
+}
+
+// kill is kill -9: the processes die between two instructions, as a host that loses its power.
+func kill(pids []int) error {
+	for _, pid := range pids {
+		p, err := os.FindProcess(pid)
+		if err != nil {
+			return fmt.Errorf("find process %d: %w", pid, err)
+		}
+		if err := p.Kill(); err != nil {
+			return fmt.Errorf("kill process %d: %w", pid, err)
+		}
+	}
+	return nil
+}
+
+// goes counts the versions that must go.
+func (s *story) goes() int64 {
+	n := int64(0)
+	for _, v := range s.written {
+		if v.kept == "" {
+			n++
+		}
+	}
+	return n
+}
+
+// account compares the bucket with what the demo itself expects, and shows the run and what was kept.
+func (s *story) account(ctx context.Context) error {
+	s.say("5. Account for every version")
+	left, err := s.left(ctx)
+	if err != nil {
+		return err
+	}
+	kept, missing, wrong := map[string]int{}, 0, 0
+	for _, v := range s.written {
+		there := left[v.key+" "+v.id]
+		switch {
+		case v.kept != "" && there:
+			kept[v.kept]++
+		case v.kept != "":
+			missing++
+		case there:
+			wrong++
+		}
+		delete(left, v.key+" "+v.id)
+	}
+	if err := s.check(missing == 0, "every version that had to be kept is there"); err != nil {
+		return err
+	}
+	if err := s.check(wrong == 0 && len(left) == 0, "every version that had to go is gone, and nothing else appeared"); err != nil {
+		return err
+	}
+	deletes, withoutID := s.traffic.sent()
+	if err := s.check(withoutID == 0, "%d delete requests, none of them without a version id", deletes); err != nil {
+		return err
+	}
+	run, err := s.store.Run(ctx, runKey)
+	if err != nil {
+		return err
+	}
+	s.table(*run, kept)
+	reasons := map[string]int64{"dispute_evidence": int64(kept["dispute_evidence"]), "legal_hold": int64(kept["legal_hold"])}
+	return s.check(equal(run.Place.Retained, reasons), "the run counts what it retained, and why")
+}
+
+func equal(a, b map[string]int64) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for k, v := range a {
+		if b[k] != v {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *story) left(ctx context.Context) (map[string]bool, error) {
+	client := s3versions.New(s.stack.S3(), "", time.Now)
+	left := map[string]bool{}
+	after := retention.Marker{}
+	for {
+		page, err := client.Page(ctx, s.stack.Setting("CUSTODY_BUCKET"), "", after)
+		if err != nil {
+			return nil, err
+		}
+		for _, v := range page.Versions {
+			left[v.Key+" "+v.ID] = true
+		}
+		if after = page.Next; after == (retention.Marker{}) {
+			return left, nil
+		}
+	}
+}
+
+func (s *story) table(run inbox.Run, kept map[string]int) {
+	row := func(name string, value any) { fmt.Fprintf(s.out, "     %-34s %v\n", name, value) }
+	fmt.Fprintln(s.out)
+	row("run", run.RunKey())
+	row("scope", run.Scope)
+	row("selection", fmt.Sprintf("%v before %s", run.Selection.Prefixes, run.Selection.Cutoff.Format(time.RFC3339)))
+	row("state", fmt.Sprintf("%s, mode %s", run.State, run.Mode))
+	row("scans / slices", fmt.Sprintf("%d / %d (the killed one counts)", run.Place.Scan, run.Slices))
+	row("versions put", len(s.written))
+	row("deleted", s.goes())
+	row("  of them counted in the item", fmt.Sprintf("%d (the answers that a killed process loses are not counted twice)", run.Counters.Deleted))
+	for _, reason := range []string{"dispute_evidence", "legal_hold", "younger than the cutoff", "another warehouse"} {
+		row("kept: "+reason, kept[reason])
+	}
+	row("from receipt to empty scan", run.EndedAt.Sub(run.ReceivedAt).Round(100*time.Millisecond))
+	fmt.Fprintln(s.out)
+}
+
+// end stops the stack and looks for what it may have left behind.
+func (s *story) end(failed error) error {
+	if err := s.stack.Close(); err != nil {
+		return err
+	}
+	if failed != nil {
+		return nil
+	}
+	s.say("6. Stop the stack")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var alive []int
+	for _, pid := range s.pids {
+		if p, err := os.FindProcess(pid); err == nil && p.Signal(syscall.Signal(0)) == nil {
+			alive = append(alive, pid)
+		}
+	}
+	if err := s.check(len(alive) == 0, "none of its %d processes is left", len(s.pids)); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.out, "\nEvery step was true, in %s.\n", time.Since(s.began).Round(100*time.Millisecond))
+	return nil
+}
