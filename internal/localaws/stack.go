@@ -76,8 +76,8 @@ func Start(ctx context.Context, options Options) (*Stack, error) {
 		s.resolveSettings, s.listen, s.findBinaries, s.serveEngines, s.makeResources, s.startFunctions, s.connect,
 	} {
 		err := step(ctx)
-		if err == nil {
-			err = context.Cause(ctx)
+		if ctx.Err() != nil {
+			err = context.Cause(ctx) // whatever failed, failed for this
 		}
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("start the local stack: %w", err), s.Close())

@@ -54,8 +54,14 @@ type local struct {
 // startLocal waits until the tool says that it is ready.
 func startLocal(t *testing.T, args ...string) *local {
 	t.Helper()
+	return startUntil(t, "ready;", os.Getenv("BUILT_TOOL"), args...)
+}
+
+// startUntil waits for a line of stdout that begins like this.
+func startUntil(t *testing.T, wanted, tool string, args ...string) *local {
+	t.Helper()
 	l := &local{dir: t.TempDir(), rest: make(chan string, 1)}
-	l.cmd = exec.CommandContext(t.Context(), os.Getenv("BUILT_TOOL"), append([]string{"local"}, args...)...)
+	l.cmd = exec.CommandContext(t.Context(), tool, append([]string{"local"}, args...)...)
 	l.cmd.Dir = l.dir
 	l.cmd.Stderr = &l.stderr
 	stdout, err := l.cmd.StdoutPipe()
@@ -73,7 +79,7 @@ func startLocal(t *testing.T, args ...string) *local {
 			t.Fatalf("ended before it was ready: %s\n%s", strings.Join(l.lines, ""), l.stderr.String())
 		}
 		l.lines = append(l.lines, line)
-		if strings.HasPrefix(line, "ready;") {
+		if strings.HasPrefix(line, wanted) {
 			break
 		}
 	}
@@ -161,6 +167,44 @@ func TestLocalEndsWithoutATrace(t *testing.T) {
 				t.Errorf("no log line of the webhook in %s", l.stderr.String())
 			}
 		})
+	}
+}
+
+func TestLocalInterruptedWhileItStarts(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	tool := filepath.Join(dir, "custody")
+	copyFile(t, tool, os.Getenv("BUILT_TOOL"))
+	for _, name := range []string{"webhook", "cleanup", "sweeper"} { // beside the tool: functions that never ask for an event
+		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name, "bootstrap"), []byte("#!/bin/sh\nsleep 1000\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l := startUntil(t, "webhook ", tool, "--env-file", "local.env")
+	if got := l.end(t, os.Interrupt); got != 0 {
+		t.Errorf("exit code %d: %s", got, l.stderr.String())
+	}
+	for _, pid := range l.pids() {
+		if exec.Command("kill", "-0", pid).Run() == nil {
+			t.Errorf("process %s lives", pid)
+		}
+	}
+	if left, err := os.ReadDir(l.dir); err != nil || len(left) != 0 {
+		t.Errorf("files are left: %v (%v)", left, err)
+	}
+}
+
+func copyFile(t *testing.T, to, from string) {
+	t.Helper()
+	content, err := os.ReadFile(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(to, content, 0o755); err != nil {
+		t.Fatal(err)
 	}
 }
 
