@@ -142,17 +142,20 @@ func renderEffects(m inbox.Move, c inbox.Change) (expression.UpdateBuilder, erro
 			if _, given := c.Value(e.Value); !given {
 				continue
 			}
-		case inbox.EffectPut, inbox.EffectDefault:
+		case inbox.EffectPut, inbox.EffectDefault, inbox.EffectCopy:
 		}
 		v, err := valueOf(e.Value, c)
 		if err != nil {
 			return u, fmt.Errorf("effect on %s: %w", e.Attr, err)
 		}
-		if e.Kind == inbox.EffectDefault {
+		switch e.Kind {
+		case inbox.EffectDefault:
 			u = u.Set(name, expression.IfNotExists(name, v))
-			continue
+		case inbox.EffectCopy:
+			u = u.Set(name, expression.IfNotExists(expression.Name(string(e.From)), v))
+		default:
+			u = u.Set(name, v)
 		}
-		u = u.Set(name, v)
 	}
 	return u, nil
 }

@@ -22,8 +22,16 @@ func ready(state inbox.State, m string) inbox.Run {
 	run.Wake, run.WakeAt, run.WakeCount = "wake-1", now.Add(-time.Hour), 2
 	run.NextAttemptAt = now
 	run.LeaseToken, run.LeaseExpiresAt, run.LeaseRecord = "token-1", now, "record-1"
+	if state == inbox.StateDone || state == inbox.StateDismissed || state == inbox.StateFailed {
+		run.EndedAt, run.TTL = now.Add(-time.Minute), 7
+	}
 	if m == inbox.MoveGiveUp {
 		run.Attempts = 12
+		run.LastError = &inbox.LastError{Category: inbox.CategoryUnavailable, Message: "the cause", At: now}
+	}
+	run.Mode = inbox.ModeDelete
+	if m == inbox.MoveRelease {
+		run.Mode = inbox.ModeDryRun
 	}
 	return run
 }
@@ -35,7 +43,8 @@ func change() inbox.Change {
 		Place:    inbox.Place{Scan: 2, Prefix: 1, Key: "k", Deleted: true, Retained: map[string]int64{"legal_hold": 3}, Refused: []inbox.RefusedVersion{}},
 		Counters: inbox.Counters{Selected: 9, Deleted: 7, Absent: 1, Listed: 20},
 		Err:      inbox.LastError{Category: inbox.CategoryThrottled, Message: "m", At: now}, NextAttemptAt: now.Add(time.Minute),
-		TTL: now.Add(24 * time.Hour).Unix(),
+		TTL:       now.Add(24 * time.Hour).Unix(),
+		Operation: inbox.Operation{Move: "m", By: "alice", Reason: "because", At: now},
 	}
 }
 
@@ -97,6 +106,8 @@ func TestAMoveIsRefusedWhereOneOfItsConditionsFails(t *testing.T) {
 		"fail, with another token":                       {move: inbox.Fail(), with: otherToken},
 		"complete, without any lease":                    {move: inbox.Complete(), run: fresh},
 		"checkpoint, after the lease ran out unnoticed":  {move: inbox.Checkpoint(), run: func(r *inbox.Run) { r.LeaseExpiresAt = now.Add(-time.Hour) }, ok: true},
+		"release, of a run that deleted":                 {move: inbox.Release(), run: func(r *inbox.Run) { r.Mode = inbox.ModeDelete }},
+		"release, of a dry run":                          {move: inbox.Release(), ok: true},
 		"give up, below the ceiling":                     {move: inbox.GiveUp(), run: func(r *inbox.Run) { r.Attempts = 11 }},
 		"give up, at the ceiling":                        {move: inbox.GiveUp(), run: func(r *inbox.Run) { r.Attempts = 12 }, ok: true},
 		"give up, under a live lease":                    {move: inbox.GiveUp(), run: func(r *inbox.Run) { liveLease(r); r.Attempts = 12 }},
@@ -153,6 +164,12 @@ func progressed(r *inbox.Run) {
 	r.Place, r.Counters, r.Attempts = c.Place, c.Counters, c.Attempts
 }
 
+func restarted(r *inbox.Run) {
+	c := change()
+	r.State, r.Wake, r.WakeAt, r.WakeCount, r.Attempts, r.Place = inbox.StatePending, "wake-2", now, 0, 0, inbox.StartPlace()
+	r.Cause, r.NextAttemptAt, r.EndedAt, r.TTL, r.Open, r.OpenSince, r.Operation = nil, time.Time{}, time.Time{}, 0, "open", now, &c.Operation
+}
+
 func TestWhatAMoveWrites(t *testing.T) {
 	t.Parallel()
 	c := change()
@@ -162,7 +179,7 @@ func TestWhatAMoveWrites(t *testing.T) {
 		want func(*inbox.Run) // applied to the run before
 	}{
 		"acquire": {inbox.Acquire(), inbox.StatePending, func(r *inbox.Run) {
-			r.State, r.Attempts, r.Slices, r.Mode, r.StartedAt = inbox.StateRunning, 4, 1, inbox.ModeDelete, now
+			r.State, r.Attempts, r.Slices, r.StartedAt = inbox.StateRunning, 4, 1, now
 			r.LeaseToken, r.LeaseExpiresAt, r.LeaseRecord = "token-1", now.Add(90*time.Second), "record-2"
 			noWake(r)
 			r.WakeCount, r.NextAttemptAt = 0, time.Time{}
@@ -197,7 +214,20 @@ func TestWhatAMoveWrites(t *testing.T) {
 		"give up": {inbox.GiveUp(), inbox.StatePending, func(r *inbox.Run) {
 			noLease(r)
 			noWake(r)
+			r.Cause = r.LastError
 			r.State, r.EndedAt, r.LastError, r.Open, r.OpenSince = inbox.StateFailed, now, &c.Err, "failed", now
+		}},
+		"retry": {inbox.Retry(), inbox.StateFailed, func(r *inbox.Run) {
+			restarted(r)
+		}},
+		"release of a dry run": {inbox.Release(), inbox.StateDone, func(r *inbox.Run) {
+			restarted(r)
+			r.Mode, r.Counters = "", inbox.Counters{}
+		}},
+		"dismiss": {inbox.Dismiss(), inbox.StateRunning, func(r *inbox.Run) {
+			noLease(r)
+			noWake(r)
+			r.State, r.EndedAt, r.TTL, r.Open, r.OpenSince, r.Operation = inbox.StateDismissed, now, c.TTL, "", time.Time{}, &c.Operation
 		}},
 		"wake leaves a present wake as it is": {inbox.Wake(), inbox.StatePending, func(r *inbox.Run) {
 			r.WakeAt, r.WakeCount = now, 3
@@ -227,6 +257,14 @@ func TestWhatAMoveWrites(t *testing.T) {
 
 func TestTheFirstAcquirePinsTheMode(t *testing.T) {
 	t.Parallel()
+	first, _ := storeOver(t, nil)
+	fresh := ready(inbox.StatePending, inbox.MoveAcquire)
+	fresh.Mode = ""
+	has(t, first, fresh)
+	if got, err := first.Move(t.Context(), key, inbox.Acquire(), change()); err != nil || got.Mode != inbox.ModeDelete {
+		t.Errorf("mode %q, error %v, want delete", got.Mode, err)
+	}
+
 	s, _ := storeOver(t, nil)
 	run := ready(inbox.StatePending, inbox.MoveAcquire)
 	run.Mode, run.StartedAt = inbox.ModeDryRun, now.Add(-time.Hour)

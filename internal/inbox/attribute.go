@@ -11,6 +11,8 @@ const (
 	AttrAttempts       Attribute = "attempts"
 	AttrSlices         Attribute = "slices"
 	AttrLastError      Attribute = "last_error"
+	AttrCause          Attribute = "cause"
+	AttrOperation      Attribute = "operation"
 	AttrLeaseToken     Attribute = "lease_token"
 	AttrLeaseExpiresAt Attribute = "lease_expires_at"
 	AttrLeaseRecord    Attribute = "lease_record"

@@ -24,7 +24,13 @@ const (
 	ParamNextAttemptAt
 	ParamTTL
 	ParamOpenFailed
+	ParamOpenOpen
 	ParamZero
+	ParamStart
+	ParamNoCounters
+	ParamRecorded
+	ParamDryRun
+	ParamOperation
 )
 
 // Change carries the values of one move. Each move's line in Moves says which of them it uses; the others are ignored.
@@ -44,6 +50,7 @@ type Change struct {
 	Err            LastError
 	NextAttemptAt  time.Time
 	TTL            int64 // Unix seconds
+	Operation      Operation
 }
 
 // Value is the value of the parameter; false when it is not given, which only an optional effect allows.
@@ -81,8 +88,20 @@ func (c Change) Value(p Param) (any, bool) {
 		return c.TTL, c.TTL > 0
 	case ParamOpenFailed:
 		return StateFailed.OpenIndex(), true
+	case ParamOpenOpen:
+		return StatePending.OpenIndex(), true
 	case ParamZero:
 		return 0, true
+	case ParamStart:
+		return StartPlace(), true
+	case ParamNoCounters:
+		return Counters{}, true
+	case ParamRecorded:
+		return StateRecorded, true
+	case ParamDryRun:
+		return ModeDryRun, true
+	case ParamOperation:
+		return c.Operation, c.Operation.By != ""
 	case ParamNone:
 	}
 	return nil, false

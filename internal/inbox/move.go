@@ -10,6 +10,8 @@ const (
 	ActorWebhook Actor = "webhook"
 	ActorCleanup Actor = "cleanup"
 	ActorSweeper Actor = "sweeper"
+	// ActorOperator is a person with the tool.
+	ActorOperator Actor = "operator"
 )
 
 // EffectKind is how an Effect changes an attribute.
@@ -22,6 +24,7 @@ const (
 	EffectDefault                     // set to the parameter where the attribute is absent
 	EffectIncrement                   // add 1
 	EffectClear                       // remove the attribute
+	EffectCopy                        // set to what From was before the move, or to the parameter where From is absent
 )
 
 // Effect is one change that a move makes to the item. It is data: a store renders it, a test walks it.
@@ -29,13 +32,14 @@ type Effect struct {
 	Kind  EffectKind
 	Attr  Attribute
 	Value Param
+	From  Attribute // of EffectCopy
 }
 
-func put(a Attribute, p Param) Effect       { return Effect{EffectPut, a, p} }
-func putGiven(a Attribute, p Param) Effect  { return Effect{EffectPutGiven, a, p} }
-func byDefault(a Attribute, p Param) Effect { return Effect{EffectDefault, a, p} }
-func increment(a Attribute) Effect          { return Effect{EffectIncrement, a, ParamNone} }
-func clearOf(a Attribute) Effect            { return Effect{EffectClear, a, ParamNone} }
+func put(a Attribute, p Param) Effect       { return Effect{Kind: EffectPut, Attr: a, Value: p} }
+func putGiven(a Attribute, p Param) Effect  { return Effect{Kind: EffectPutGiven, Attr: a, Value: p} }
+func byDefault(a Attribute, p Param) Effect { return Effect{Kind: EffectDefault, Attr: a, Value: p} }
+func increment(a Attribute) Effect          { return Effect{Kind: EffectIncrement, Attr: a} }
+func clearOf(a Attribute) Effect            { return Effect{Kind: EffectClear, Attr: a} }
 
 // Move is one legal step of a run. It is written as one conditional write or not at all.
 type Move struct {
@@ -62,6 +66,9 @@ const (
 	MoveFail       = "fail"
 	MoveGiveUp     = "give up"
 	MoveWake       = "wake"
+	MoveRetry      = "retry"
+	MoveRelease    = "release"
+	MoveDismiss    = "dismiss"
 )
 
 // Moves is the table of every legal move. What is not in it is refused by the store itself.
@@ -71,7 +78,7 @@ func Moves() []Move {
 		{Name: MoveClaim, By: ActorWebhook, To: StatePending},
 		// The record-only stage: the item is NewRun(...).Record().
 		{Name: MoveRecord, By: ActorWebhook, To: StateRecorded},
-		Acquire(), Checkpoint(), Yield(), Park(), Complete(), Fail(), GiveUp(), Wake(),
+		Acquire(), Checkpoint(), Yield(), Park(), Complete(), Fail(), GiveUp(), Wake(), Retry(), Release(), Dismiss(),
 	}
 }
 
@@ -149,7 +156,9 @@ func GiveUp() Move {
 		If: all(atLeast(AttrAttempts, ParamCeiling), noLiveLease()),
 		Then: []Effect{
 			clearOf(AttrLeaseToken), clearOf(AttrLeaseExpiresAt), clearOf(AttrLeaseRecord), clearOf(AttrWake), clearOf(AttrWakeAt),
-			put(AttrEndedAt, ParamNow), put(AttrLastError, ParamError),
+			put(AttrEndedAt, ParamNow),
+			// Why the slices failed is what an operator wants to know; without an error they died.
+			{Kind: EffectCopy, Attr: AttrCause, Value: ParamError, From: AttrLastError}, put(AttrLastError, ParamError),
 			put(AttrOpen, ParamOpenFailed), put(AttrOpenSince, ParamNow),
 		},
 	}
@@ -165,6 +174,49 @@ func Wake() Move {
 			byDefault(AttrWake, ParamNewWake), put(AttrWakeAt, ParamNow), increment(AttrWakeCount),
 		},
 	}
+}
+
+// Retry starts a failed run again, from the start of its selection: what S3 refused or somebody mended lies anywhere in it.
+func Retry() Move {
+	return Move{
+		Name: MoveRetry, By: ActorOperator, From: []State{StateFailed}, To: StatePending,
+		If:   all(),
+		Then: restart(),
+	}
+}
+
+// Release starts a run that was recorded, or that ended as a dry run. Its mode is pinned anew by its first slice.
+func Release() Move {
+	return Move{
+		Name: MoveRelease, By: ActorOperator, From: []State{StateRecorded, StateDone}, To: StatePending,
+		If:   anyOf(equal(AttrState, ParamRecorded), equal(AttrMode, ParamDryRun)),
+		Then: restart(clearOf(AttrMode), put(AttrCounters, ParamNoCounters)),
+	}
+}
+
+// Dismiss gives a run up, with a reason. A worker that holds it is refused at its next write.
+func Dismiss() Move {
+	return Move{
+		Name: MoveDismiss, By: ActorOperator,
+		From: []State{StateRecorded, StatePending, StateRunning, StateFailed}, To: StateDismissed,
+		If: all(),
+		Then: []Effect{
+			clearOf(AttrLeaseToken), clearOf(AttrLeaseExpiresAt), clearOf(AttrLeaseRecord), clearOf(AttrWake), clearOf(AttrWakeAt),
+			put(AttrEndedAt, ParamNow), put(AttrTTL, ParamTTL), clearOf(AttrOpen), clearOf(AttrOpenSince),
+			put(AttrOperation, ParamOperation),
+		},
+	}
+}
+
+// restart puts a run before the cleanup function as if it had just been claimed. What an earlier life left behind, the place
+// above all, would let it end without having looked at everything.
+func restart(more ...Effect) []Effect {
+	return append([]Effect{
+		put(AttrWake, ParamNewWake), put(AttrWakeAt, ParamNow), put(AttrWakeCount, ParamZero),
+		put(AttrAttempts, ParamZero), put(AttrPlace, ParamStart), clearOf(AttrNextAttemptAt), clearOf(AttrCause),
+		clearOf(AttrEndedAt), clearOf(AttrTTL),
+		put(AttrOpen, ParamOpenOpen), put(AttrOpenSince, ParamNow), put(AttrOperation, ParamOperation),
+	}, more...)
 }
 
 // progress is what every write of a lease holder carries.

@@ -27,6 +27,11 @@ var legal = map[string]struct {
 	inbox.MoveFail:       {[]inbox.State{inbox.StateRunning}, inbox.StateFailed, inbox.ActorCleanup},
 	inbox.MoveGiveUp:     {[]inbox.State{inbox.StatePending, inbox.StateRunning}, inbox.StateFailed, inbox.ActorSweeper},
 	inbox.MoveWake:       {[]inbox.State{inbox.StatePending, inbox.StateRunning}, "", inbox.ActorSweeper},
+	inbox.MoveRetry:      {[]inbox.State{inbox.StateFailed}, inbox.StatePending, inbox.ActorOperator},
+	inbox.MoveRelease:    {[]inbox.State{inbox.StateRecorded, inbox.StateDone}, inbox.StatePending, inbox.ActorOperator},
+	inbox.MoveDismiss: {
+		[]inbox.State{inbox.StateRecorded, inbox.StatePending, inbox.StateRunning, inbox.StateFailed},
+		inbox.StateDismissed, inbox.ActorOperator},
 }
 
 func TestTheMovesAreThoseOfTheSpecification(t *testing.T) {

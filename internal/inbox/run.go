@@ -95,6 +95,14 @@ type LastError struct {
 	At       time.Time `json:"at"`
 }
 
+// Operation is what an operator did to a run.
+type Operation struct {
+	Move   string    `json:"move"` // retry, release or dismiss
+	By     string    `json:"by"`
+	Reason string    `json:"reason"` // required to dismiss
+	At     time.Time `json:"at"`
+}
+
 // Run is the item of a run, as the table holds it. Zero values are attributes that are not there.
 type Run struct {
 	Type        string    `json:"command_type"`
@@ -109,6 +117,10 @@ type Run struct {
 	Attempts  int        `json:"attempts"` // slices in a row without progress
 	Slices    int        `json:"slices"`   // all slices
 	LastError *LastError `json:"last_error,omitempty"`
+	// Cause is the error of the last slice of a run that was given up; LastError is the ceiling then.
+	Cause *LastError `json:"cause,omitempty"`
+	// Operation is what an operator did last to the run.
+	Operation *Operation `json:"operation,omitempty"`
 
 	LeaseToken     string    `json:"lease_token,omitempty"`
 	LeaseExpiresAt time.Time `json:"lease_expires_at,omitzero"`
