@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"custody/internal/command"
 )
 
 // Function is who reads a setting.
@@ -79,6 +81,11 @@ const (
 	webhookLimit = 9999 * time.Millisecond
 )
 
+// warehousePrefixes asks those who fill them in.
+func warehousePrefixes(value string) error {
+	return command.CheckPrefixes(command.WarehousePlaceholder, strings.Split(value, ","))
+}
+
 // Settings is the catalogue of every setting there is.
 func Settings() []Setting {
 	all := []Function{FunctionWebhook, FunctionCleanup, FunctionSweeper}
@@ -112,7 +119,7 @@ func Settings() []Setting {
 		{Name: "CUSTODY_RECORD_ONLY", Template: true, Default: "false", ReadBy: webhook,
 			Values: []string{"true", "false"}, Allowed: "true or false"},
 		{Name: "CUSTODY_WAREHOUSE_PREFIXES", Template: true, Default: "pod/{warehouse_id}/,labels/{warehouse_id}/", ReadBy: webhook,
-			Pattern: onePrefix + `(,` + onePrefix + `)*`, more: disjointPrefixes,
+			Pattern: onePrefix + `(,` + onePrefix + `)*`, more: warehousePrefixes,
 			Allowed: "a comma-separated list of key prefixes without spaces that cannot overlap for any ids, " +
 				"each with {warehouse_id} once as a whole path segment, and with / at its end"},
 		{Name: "CUSTODY_BUCKET", Template: true, Required: true, ReadBy: []Function{FunctionWebhook, FunctionCleanup},

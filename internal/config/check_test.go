@@ -43,7 +43,7 @@ func TestCheckTakesAndRefuses(t *testing.T) {
 			[]string{"", "pod/", "pod/{warehouse_id}", "pod/{warehouse_id}x/", "pod/{id}/", "/pod/{warehouse_id}/", "pod//{warehouse_id}/",
 				"pod/{warehouse_id}/,", "pod/{warehouse_id}/, labels/{warehouse_id}/", "pod/{warehouse_id}/{warehouse_id}/",
 				"pod/{warehouse_id}/,pod/{warehouse_id}/", "pod/{warehouse_id}/,pod/{warehouse_id}/new/", "{warehouse_id}/,labels/{warehouse_id}/",
-				"a/{warehouse_id}/,{warehouse_id}/b/", strings.Repeat("a", 600) + "/{warehouse_id}/"}},
+				"a/{warehouse_id}/,{warehouse_id}/b/", strings.Repeat("a", 900) + "/{warehouse_id}/"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
