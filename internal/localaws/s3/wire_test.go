@@ -158,6 +158,43 @@ func TestAccountIsTheExpectedOwner(t *testing.T) {
 	}
 }
 
+// The first version of an engine stands where a null version that never was is looked for.
+func TestNullIsNotTheFirstVersion(t *testing.T) {
+	t.Parallel()
+	e := local(t, s3.Options{})
+	send(t, e, "PUT", "/bucket/key", "first")
+	send(t, e, "DELETE", "/bucket/key?versionId=null", "")
+	read := send(t, e, "GET", "/bucket/key?versionId=null", "")
+	got := []string{send(t, e, "GET", "/bucket/key", "").body, read.Code}
+	if diff := cmp.Diff([]string{"first", "NoSuchVersion"}, got); diff != "" {
+		t.Errorf("answers (-want +got):\n%s", diff)
+	}
+}
+
+func TestLocksOfAPutNeedALockAndADigest(t *testing.T) {
+	t.Parallel()
+	e := local(t, s3.Options{})
+	if out := send(t, e, "PUT", "/locked", "", "X-Amz-Bucket-Object-Lock-Enabled: true"); out.status != 200 {
+		t.Fatalf("create bucket: %+v", out)
+	}
+	const hold, digest = "X-Amz-Object-Lock-Legal-Hold: ON", "Content-Md5: 1B2M2Y8AsgTpgAmY7PhCfg=="
+	got := []string{
+		send(t, e, "PUT", "/bucket/key", "", hold, digest).Message,
+		send(t, e, "PUT", "/locked/key", "", hold).Message,
+		send(t, e, "PUT", "/locked/key", "", hold, digest).Message,
+		send(t, e, "PUT", "/locked/key", "", "X-Amz-Object-Lock-Mode: GOVERNANCE", digest).Code,
+		send(t, e, "PUT", "/locked/key", "", "X-Amz-Object-Lock-Legal-Hold: maybe", digest).Code,
+	}
+	want := []string{
+		"Bucket is missing Object Lock Configuration",
+		"Content-MD5 OR x-amz-checksum- HTTP header is required for Put Object requests with Object Lock parameters",
+		"", "InvalidArgument", "InvalidArgument",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("answers (-want +got):\n%s", diff)
+	}
+}
+
 func TestHeadHasNoBody(t *testing.T) {
 	t.Parallel()
 	e := local(t, s3.Options{})
