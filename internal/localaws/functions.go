@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"custody/internal/localaws/lambda"
+	"custody/internal/localaws/process"
 )
 
 // The functions' names, as their folders have them.
@@ -131,7 +132,12 @@ func buildOne(ctx context.Context, module, name, path string) error {
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-tags", "lambda.norpc", "-ldflags", "-s -w",
 		"-o", path, "./functions/"+name)
 	cmd.Dir = module
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
+	// An interrupted go command leaves its temporary files behind, so they are below the folder that we remove, and
+	// its compilers, so they are ended with it.
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH,
+		"GOTMPDIR="+filepath.Dir(filepath.Dir(path)))
+	process.OwnGroup(cmd)
+	cmd.Cancel = func() error { process.KillGroup(cmd); return nil }
 	cmd.WaitDelay = time.Second
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"custody/internal/localaws/process"
 )
 
 // environment is one execution environment: one process, its Runtime API and at most one event.
@@ -120,7 +122,7 @@ func (e *environment) launch() error {
 	out := &lineWriter{line: e.said}
 	cmd.Stdout, cmd.Stderr = out, out // one pipe for both, so that their order is kept
 	cmd.WaitDelay = time.Second       // a grandchild that holds the pipe must not hold us
-	ownGroup(cmd)
+	process.OwnGroup(cmd)
 
 	server := &http.Server{Handler: e.runtimeAPI(), ReadHeaderTimeout: initTimeout}
 	e.mu.Lock()
@@ -149,7 +151,7 @@ func (e *environment) watch(cmd *exec.Cmd, listener net.Listener, out *lineWrite
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = e.server.Serve(listener) }) // ends with ErrServerClosed below
 	err := cmd.Wait()
-	killGroup(cmd) // whatever the process itself had started ends with it
+	process.KillGroup(cmd) // whatever the process itself had started ends with it
 	out.flush()
 	e.server.Close()
 	serving.Wait()
@@ -169,10 +171,10 @@ func (e *environment) said(line string) {
 	if extra := len(e.lastSaid) - tailLines; extra > 0 {
 		e.lastSaid = e.lastSaid[extra:]
 	}
-	process := Process{Function: e.function.config.Name, PID: e.process.Process.Pid}
+	from := Process{Function: e.function.config.Name, PID: e.process.Process.Pid}
 	e.mu.Unlock()
 	if out := e.function.config.Output; out != nil {
-		out(process, line)
+		out(from, line)
 	}
 }
 
@@ -251,7 +253,7 @@ func (e *environment) kill() {
 	defer e.mu.Unlock()
 	e.killed = true
 	if e.process != nil && !e.hasExited() {
-		killGroup(e.process)
+		process.KillGroup(e.process)
 	}
 }
 
