@@ -25,15 +25,17 @@ func differences(engine string) map[string]difference {
 	}
 	return map[string]map[string]difference{
 		"dynoxide": { // 3.2.0
-			"a put of what is there leaves no record":                unchanged,
-			"an update that changes nothing leaves no record":        unchanged,
-			"the time to live cannot be enabled twice":               timeToLive,
-			"the time to live cannot be disabled twice":              timeToLive,
-			"DELETE of the last member removes the set":              {"1.0 is not found in a set that has 1", guide + "HowItWorks.NamingRulesDataTypes.html: leading and trailing zeros of numbers are trimmed, in sets as well"},
-			"an attribute the index does not project is refused":     {"the attribute is left out of the answer", reference + "API_Query.html: of a global index only projected attributes can be requested; the text AWS gives is quoted in localstack/localstack#478"},
-			"a shard iterator wants a stream and a shard that exist": {"an iterator is given for any shard id", reference + "API_streams_GetShardIterator.html: ResourceNotFoundException"},
-			"an unknown type name is refused":                        {"the condition is false", guide + "Expressions.OperatorsAndFunctions.html: the type must be one of the ten"},
-			"an operand compared with itself is refused":             {"the comparison is evaluated, except for contains", "AWS's text as quoted by many projects; the reference is silent"},
+			"an order of booleans is refused":                                       {"the comparison is false", "scylladb/scylladb test/alternator/test_condition_expression.py, whose tests pass on AWS: a value given in the request whose kind has no order is a ValidationException"},
+			"an answer holds at most a megabyte of records, the next one continues": {"only the number of records is bounded", reference + "API_streams_GetRecords.html: an answer is at most 1 MB"},
+			"a put of what is there leaves no record":                               unchanged,
+			"an update that changes nothing leaves no record":                       unchanged,
+			"the time to live cannot be enabled twice":                              timeToLive,
+			"the time to live cannot be disabled twice":                             timeToLive,
+			"DELETE of the last member removes the set":                             {"1.0 is not found in a set that has 1", guide + "HowItWorks.NamingRulesDataTypes.html: leading and trailing zeros of numbers are trimmed, in sets as well"},
+			"an attribute the index does not project is refused":                    {"the attribute is left out of the answer", reference + "API_Query.html: of a global index only projected attributes can be requested; the text AWS gives is quoted in localstack/localstack#478"},
+			"a shard iterator wants a stream and a shard that exist":                {"an iterator is given for any shard id", reference + "API_streams_GetShardIterator.html: ResourceNotFoundException"},
+			"an unknown type name is refused":                                       {"the condition is false", guide + "Expressions.OperatorsAndFunctions.html: the type must be one of the ten"},
+			"an operand compared with itself is refused":                            {"the comparison is evaluated, except for contains", "AWS's text as quoted by many projects; the reference is silent"},
 		},
 	}[engine]
 }

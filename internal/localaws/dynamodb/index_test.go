@@ -117,6 +117,12 @@ func indexChecks() []check {
 			_, err := at.items.Query(t.Context(), in)
 			at.wantCode(t, err, "ValidationException", "does not project [private_]")
 		}},
+		{"ALL_ATTRIBUTES of an index that has not all is refused", func(t testing.TB, at *endpoint) {
+			in := openQuery(at.inboxTable(t))
+			in.Select = types.SelectAllAttributes
+			_, err := at.items.Query(t.Context(), in)
+			at.wantCode(t, err, "ValidationException", "Select type ALL_ATTRIBUTES is not supported for global secondary index open")
+		}},
 		{"an unknown index is refused", func(t testing.TB, at *endpoint) {
 			in := openQuery(at.inboxTable(t))
 			in.IndexName = aws.String("closed")

@@ -10,6 +10,7 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 	"github.com/aws/smithy-go"
 
 	"custody/internal/localaws/dynamodb"
@@ -96,6 +97,23 @@ func TestParametersThatAreNotImplementedAreRefusedByName(t *testing.T) {
 	}
 	for name, call := range calls {
 		at.wantCode(t, call(), "ValidationException", name)
+	}
+}
+
+func TestAnIteratorWantsASequenceNumberExactlyWhereItBeginsAtOne(t *testing.T) {
+	t.Parallel()
+	at := local(t)
+	arn := at.streamOf(t, at.inboxTable(t))
+	in := &dynamodbstreams.GetShardIteratorInput{StreamArn: &arn, ShardId: at.shards(t, arn)[0].ShardId}
+	for kind, sequence := range map[streamtypes.ShardIteratorType]*string{
+		streamtypes.ShardIteratorTypeTrimHorizon:         aws.String("100000000000000000000000"),
+		streamtypes.ShardIteratorTypeAtSequenceNumber:    nil,
+		streamtypes.ShardIteratorTypeAfterSequenceNumber: aws.String("7"),
+		"FIRST": nil,
+	} {
+		in.ShardIteratorType, in.SequenceNumber = kind, sequence
+		_, err := at.streams.GetShardIterator(t.Context(), in)
+		at.wantCode(t, err, "ValidationException", "")
 	}
 }
 

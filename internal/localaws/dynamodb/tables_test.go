@@ -79,6 +79,24 @@ func tableChecks() []check {
 			_, err := at.items.CreateTable(t.Context(), in)
 			at.wantCode(t, err, "ValidationException", "not defined in AttributeDefinitions. Keys: [pk]")
 		}},
+		{"a table name has at least three characters", func(t testing.TB, at *endpoint) {
+			in := inboxShape()
+			in.TableName = aws.String("ab")
+			_, err := at.items.CreateTable(t.Context(), in)
+			at.wantCode(t, err, "ValidationException", "tableName")
+		}},
+		{"an index name is given once", func(t testing.TB, at *endpoint) {
+			in := inboxShape()
+			in.TableName, in.GlobalSecondaryIndexes = aws.String(uniqueName()), append(in.GlobalSecondaryIndexes, in.GlobalSecondaryIndexes[0])
+			_, err := at.items.CreateTable(t.Context(), in)
+			at.wantCode(t, err, "ValidationException", "Duplicate index name: open")
+		}},
+		{"exactly an INCLUDE projection names attributes", func(t testing.TB, at *endpoint) {
+			in := inboxShape()
+			in.TableName, in.GlobalSecondaryIndexes[0].Projection.ProjectionType = aws.String(uniqueName()), types.ProjectionTypeKeysOnly
+			_, err := at.items.CreateTable(t.Context(), in)
+			at.wantCode(t, err, "ValidationException", "exactly INCLUDE has NonKeyAttributes")
+		}},
 		{"a definition must be used", func(t testing.TB, at *endpoint) {
 			in := inboxShape()
 			in.TableName = aws.String(uniqueName())
@@ -216,6 +234,15 @@ func batchChecks() []check {
 			table := at.inboxTable(t)
 			_, err := at.items.BatchWriteItem(t.Context(), &sdk.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{table: {put("a"), put("a")}}})
 			at.wantCode(t, err, "ValidationException", "duplicates")
+		}},
+		{"a batch takes at most 100 reads", func(t testing.TB, at *endpoint) {
+			table := at.inboxTable(t)
+			var keys []map[string]types.AttributeValue
+			for i := range 101 {
+				keys = append(keys, key(fmt.Sprint("k", i)))
+			}
+			_, err := at.items.BatchGetItem(t.Context(), &sdk.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{table: {Keys: keys}}})
+			at.wantCode(t, err, "ValidationException", "between 1 and 100")
 		}},
 		{"a batch takes at most 25 writes", func(t testing.TB, at *endpoint) {
 			table := at.inboxTable(t)

@@ -3,6 +3,7 @@ package dynamodb_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -114,6 +115,26 @@ func transactionChecks() []check {
 		{"more than a hundred items are refused", func(t testing.TB, at *endpoint) {
 			table := at.inboxTable(t)
 			at.wantCode(t, at.transact(t, claims(table, 101)...), "ValidationException", "between 1 and 100")
+		}},
+		{"more than four megabytes are refused", func(t testing.TB, at *endpoint) {
+			table := at.inboxTable(t)
+			items := claims(table, 11)
+			for _, c := range items {
+				c.Put.Item["big"] = str(strings.Repeat("x", 390<<10))
+			}
+			at.wantCode(t, at.transact(t, items...), "ValidationException", "Collective item size")
+		}},
+		{"a member of a transaction does one thing", func(t testing.TB, at *endpoint) {
+			table := at.inboxTable(t)
+			c := claim(table, "k", "me")
+			c.Delete = &types.Delete{TableName: &table, Key: key("other")}
+			at.wantCode(t, at.transact(t, c), "ValidationException", "can only contain one of")
+		}},
+		{"a token has at most 36 characters", func(t testing.TB, at *endpoint) {
+			table := at.inboxTable(t)
+			_, err := at.items.TransactWriteItems(t.Context(), &sdk.TransactWriteItemsInput{
+				ClientRequestToken: aws.String(strings.Repeat("t", 37)), TransactItems: claims(table, 1)})
+			at.wantCode(t, err, "ValidationException", "clientRequestToken")
 		}},
 		{"a transaction about a missing table is refused", func(t testing.TB, at *endpoint) {
 			at.wantCode(t, at.transact(t, claim(uniqueName(), "k", "me")), "ResourceNotFoundException", "not found")
