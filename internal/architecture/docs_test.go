@@ -1,0 +1,147 @@
+package architecture_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// tableOf gives the rows of the one table whose heading row begins with the given cells, without backquotes.
+func tableOf(t *testing.T, file string, heading ...string) [][]string {
+	t.Helper()
+	var rows [][]string
+	inside := false
+	for line := range strings.Lines(readRoot(t, file)) {
+		cells := cellsOf(line)
+		switch {
+		case cells == nil:
+			inside = false
+		case len(cells) >= len(heading) && slices.Equal(cells[:len(heading)], heading):
+			inside = true
+		case inside && !strings.HasPrefix(cells[0], "---"):
+			rows = append(rows, cells)
+		}
+	}
+	if rows == nil {
+		t.Fatalf("%s has no table with the heading %v", file, heading)
+	}
+	return rows
+}
+
+func cellsOf(line string) []string {
+	line = strings.TrimSpace(line)
+	if !strings.HasPrefix(line, "|") {
+		return nil
+	}
+	cells := strings.Split(strings.Trim(line, "|"), "|")
+	for i := range cells {
+		cells[i] = strings.ReplaceAll(strings.TrimSpace(cells[i]), "`", "")
+	}
+	return cells
+}
+
+// columns keeps the first n cells of every row.
+func columns(rows [][]string, n int) [][]string {
+	var kept [][]string
+	for _, row := range rows {
+		kept = append(kept, row[:n])
+	}
+	return kept
+}
+
+// sectionsOf gives the text under each third-level heading of one chapter.
+func sectionsOf(t *testing.T, file, chapter string) map[string]string {
+	t.Helper()
+	_, text, found := strings.Cut(readRoot(t, file), "\n## "+chapter+"\n")
+	if !found {
+		t.Fatalf("%s has no chapter %q", file, chapter)
+	}
+	text, _, _ = strings.Cut(text, "\n## ")
+	sections := map[string]string{}
+	for _, section := range strings.Split(text, "\n### ")[1:] {
+		name, body, _ := strings.Cut(section, "\n")
+		if _, twice := sections[name]; twice {
+			t.Errorf("%s: %s has two headings", file, name)
+		}
+		sections[name] = body
+	}
+	return sections
+}
+
+// pages are README, changelog and docs.
+func pages(t *testing.T) []string {
+	t.Helper()
+	found := []string{"README.md", "CHANGELOG.md"}
+	err := filepath.WalkDir(filepath.Join(root, "docs"), func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			found = append(found, "docs/"+entry.Name())
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func TestDocsLinksLeadSomewhere(t *testing.T) {
+	t.Parallel()
+	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	for _, page := range pages(t) {
+		for _, m := range link.FindAllStringSubmatch(readRoot(t, page), -1) {
+			target, anchor, _ := strings.Cut(m[1], "#")
+			if strings.Contains(target, "://") {
+				continue
+			}
+			file := page
+			if target != "" {
+				file = filepath.Join(filepath.Dir(page), target)
+			}
+			if _, err := os.Stat(filepath.Join(root, file)); err != nil {
+				t.Errorf("%s leads to %s, which is not there", page, m[1])
+			} else if anchor != "" && !slices.Contains(anchors(readRoot(t, file)), anchor) {
+				t.Errorf("%s leads to %s, but there is no such heading", page, m[1])
+			}
+		}
+	}
+}
+
+// anchors are the headings as GitHub names them.
+func anchors(page string) []string {
+	var names []string
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(page, -1) {
+		name := regexp.MustCompile(`[^a-z0-9 _-]`).ReplaceAllString(strings.ToLower(m[1]), "")
+		names = append(names, strings.ReplaceAll(name, " ", "-"))
+	}
+	return names
+}
+
+func TestDocsNameTargetsAndFlagsThatThereAre(t *testing.T) {
+	t.Parallel()
+	makefile, tool := readRoot(t, "Makefile"), readRoot(t, "internal/cmd/custody/local.go")
+	target := regexp.MustCompile("(?m)(?:^|`)make ([a-z0-9-]+)")
+	for _, page := range pages(t) {
+		for _, m := range target.FindAllStringSubmatch(readRoot(t, page), -1) {
+			if !strings.Contains(makefile, "\n"+m[1]+": ") {
+				t.Errorf("%s names `make %s`, which the Makefile does not have", page, m[1])
+			}
+		}
+	}
+	var want, got []string
+	for _, m := range regexp.MustCompile(`f\.\w+Var\(&flags\.\w+, "([a-z-]+)"`).FindAllStringSubmatch(tool, -1) {
+		want = append(want, "--"+m[1])
+	}
+	for _, row := range tableOf(t, "docs/local-testing.md", "flag", "effect") {
+		flag, _, _ := strings.Cut(row[0], " ")
+		got = append(got, flag)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("flags of custody local (-tool +docs):\n%s", diff)
+	}
+}
