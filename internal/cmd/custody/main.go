@@ -9,13 +9,17 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"custody/internal/operator"
 )
 
-// The exit codes.
+// The exit codes. The root command's help documents them.
 const (
-	exitOK     = 0
-	exitFailed = 1
-	exitUsage  = 2
+	exitOK       = 0
+	exitFailed   = 1
+	exitUsage    = 2
+	exitNotFound = 3
+	exitRefused  = 4
 )
 
 func main() {
@@ -31,9 +35,24 @@ func exitCode(err error) int {
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintln(os.Stderr, "custody:", err)
-	if _, usage := errors.AsType[*usageError](err); usage {
+	fmt.Fprintln(os.Stderr, "custody:", printable(err.Error()))
+	return codeOf(err)
+}
+
+func codeOf(err error) int {
+	if isA[*usageError](err) || isA[*operator.InvalidError](err) || isA[*operator.AmbiguousError](err) {
 		return exitUsage
 	}
+	if isA[*operator.NotFoundError](err) {
+		return exitNotFound
+	}
+	if isA[*operator.RefusedError](err) || isA[*operator.ExistsError](err) {
+		return exitRefused
+	}
 	return exitFailed
+}
+
+func isA[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
 }

@@ -18,12 +18,21 @@ func newRoot(i *interrupts) *cobra.Command {
 		Long: `custody works with a Custody stack from the outside.
 
 Custody takes signed HTTP deliveries into custody before it acknowledges them, and deletes expired S3 object versions
-from there. This tool starts the whole of it on this machine.
+from there. This tool shows an operator what runs there are and moves them, keeps the holds and the emergency brake, and
+starts the whole of it on this machine.
 
-Exit codes: 0 done, 1 failed, 2 the command line cannot be meant.`,
-		Example: `  custody local                              # the whole stack on free ports, until Ctrl-C
-  custody local --port 8080 --env-file local.env
-  . ./local.env && aws s3api list-object-versions --bucket "$CUSTODY_BUCKET"`,
+The tables are named by --table and --holds-table, or by CUSTODY_TABLE and CUSTODY_HOLDS_TABLE. AWS is reached by the standard
+environment: AWS_PROFILE, AWS_REGION, AWS_ENDPOINT_URL_DYNAMODB and the others.
+
+Exit codes:
+  0  done
+  1  failed: the store did not answer, or something is broken
+  2  the command line cannot be meant
+  3  not found: no such run, delivery, hold or brake
+  4  refused: the run's state, or a hold that is there, does not allow it`,
+		Example: `  custody local --env-file local.env         # the whole stack on this machine, until Ctrl-C
+  . ./local.env && custody runs              # in another shell: what wants attention
+  custody show r-1                           # everything about one run`,
 		SilenceErrors: true, // main says it, once
 		SilenceUsage:  true, // a failure is no question about usage
 		Args:          noArgs,
@@ -34,7 +43,10 @@ Exit codes: 0 done, 1 failed, 2 the command line cannot be meant.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%w; `%s --help` lists the flags", err, cmd.CommandPath())
 	})
-	root.AddCommand(newLocal(i), newVersion())
+	root.AddCommand(newRuns(), newShow(), newHold(), newStop(), newResume(), newLocal(i), newVersion())
+	for _, m := range operatorMoves() {
+		root.AddCommand(newMove(m))
+	}
 	return root
 }
 
@@ -44,4 +56,17 @@ func noArgs(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	return usagef("%s takes no argument, and there is no command %q; `%s --help` lists what there is", cmd.CommandPath(), args[0], cmd.CommandPath())
+}
+
+// oneArg asks for exactly one argument, and names it.
+func oneArg(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) == 0:
+			return usagef("%s needs %s; `%s --help` shows an example", cmd.CommandPath(), name, cmd.CommandPath())
+		case len(args) > 1:
+			return usagef("%s takes one %s, and was given %d arguments; is something not quoted?", cmd.CommandPath(), name, len(args))
+		}
+		return nil
+	}
 }

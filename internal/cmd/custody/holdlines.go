@@ -1,0 +1,116 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"custody/internal/operator"
+	"custody/internal/retention"
+)
+
+// holdLine is a row of the holds table as JSON. The names are the table's, but for what is worked out.
+type holdLine struct {
+	Scope     string           `json:"scope"`
+	HoldID    string           `json:"hold_id"`
+	Key       string           `json:"key,omitempty"`
+	Prefix    string           `json:"prefix,omitempty"`
+	Reason    retention.Reason `json:"reason"`
+	Note      string           `json:"note,omitempty"`
+	By        string           `json:"by,omitempty"`
+	CreatedAt time.Time        `json:"created_at,omitzero"`
+	ExpiresAt time.Time        `json:"expires_at,omitzero"`
+	InForce   bool             `json:"in_force"`
+	Problem   string           `json:"problem,omitempty"`
+}
+
+// holdChange is what was done to a row, as JSON.
+type holdChange struct {
+	Done    string `json:"done"`    // added, removed, stopped, resumed
+	Already bool   `json:"already"` // it was so before
+	holdLine
+}
+
+func holdLineOf(row retention.Row, now time.Time) holdLine {
+	return holdLine{
+		Scope: row.Scope, HoldID: row.ID, Key: row.Key, Prefix: row.Prefix, Reason: row.Reason, Note: row.Note, By: row.By,
+		CreatedAt: utc(row.CreatedAt), ExpiresAt: utc(row.ExpiresAt), InForce: row.InForce(now), Problem: row.Problem,
+	}
+}
+
+// utc keeps the zero time, which means that there is none, and whole seconds, which is what the table has.
+func utc(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return t.UTC().Truncate(time.Second)
+}
+
+func writeHolds(w io.Writer, rows []retention.Row, now time.Time, asJSON bool) error {
+	if asJSON {
+		for _, row := range rows {
+			if err := jsonLine(w, holdLineOf(row, now)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(rows) == 0 {
+		fmt.Fprintln(w, "no holds")
+		return nil
+	}
+	lines := [][]string{{"SCOPE", "ID", "UNTIL", "BY", "COVERS"}}
+	for _, row := range rows {
+		lines = append(lines, []string{printable(row.Scope), printable(row.ID), endWord(row, now), orDash(printable(row.By)), coverWords(row)})
+	}
+	grid(w, lines)
+	return nil
+}
+
+// coverWords is what stands last in a line, since it may be long.
+func coverWords(row retention.Row) string {
+	words := operator.Covers(row.Hold)
+	if row.Problem != "" {
+		words += ": " + row.Problem
+	}
+	if row.Note != "" {
+		words += " (" + row.Note + ")"
+	}
+	return printable(words)
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+func endWord(row retention.Row, now time.Time) string {
+	switch {
+	case row.ExpiresAt.IsZero():
+		return "removed"
+	case !row.InForce(now):
+		return "OVER"
+	}
+	return stamp(row.ExpiresAt)
+}
+
+func endOf(row retention.Row, now time.Time) string {
+	if row.ExpiresAt.IsZero() {
+		return "until it is removed"
+	}
+	return "until " + when(row.ExpiresAt, now)
+}
+
+// signed is who placed a row, when and why, as far as it says.
+func signed(row retention.Row, now time.Time) string {
+	words := "by " + orDash(row.By)
+	if !row.CreatedAt.IsZero() {
+		words += " since " + when(row.CreatedAt, now)
+	}
+	if row.Note != "" {
+		words += ": " + row.Note
+	}
+	return words
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+)
+
+// Lines are set for 60 to 120 columns: below, tables fall apart, above, eyes lose the line.
+const (
+	narrowest    = 60
+	widest       = 120
+	widthOfFiles = 100 // where there is no terminal
+)
+
+// widthOf is how many columns to write for: the terminal's, else COLUMNS, else a fixed number.
+func widthOf(w io.Writer) int {
+	width := widthOfFiles
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil {
+		width = n
+	}
+	if f, ok := w.(*os.File); ok {
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil {
+			width = columns
+		}
+	}
+	return min(max(width, narrowest), widest)
+}
+
+// grid writes rows with aligned columns. The last column is not padded, so that what is long stands there.
+func grid(w io.Writer, rows [][]string) {
+	if len(rows) == 0 {
+		return
+	}
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, row := range rows {
+		var line strings.Builder
+		for i, cell := range row {
+			line.WriteString(cell)
+			if i < len(row)-1 {
+				line.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2))
+			}
+		}
+		fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
+	}
+}
+
+// sheet writes labelled paragraphs: a label, then lines beside it.
+type sheet struct {
+	out   io.Writer
+	width int
+}
+
+// labelWidth holds the longest label and a space.
+const labelWidth = 12
+
+// put writes the paragraphs beside the label; empty ones are left out, and a label without any, too.
+func (s sheet) put(label string, paragraphs ...string) {
+	for _, paragraph := range paragraphs {
+		if paragraph == "" {
+			continue
+		}
+		for _, line := range wrap(printable(paragraph), s.width-labelWidth) {
+			fmt.Fprintf(s.out, "%-*s%s\n", labelWidth, label, line)
+			label = ""
+		}
+	}
+}
+
+// wrap breaks at spaces. A word that is longer than the width stays whole: it is a name that somebody may want to copy.
+func wrap(text string, width int) []string {
+	var lines []string
+	for paragraph := range strings.SplitSeq(text, "\n") {
+		line := ""
+		for word := range strings.FieldsSeq(paragraph) {
+			if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
+				lines = append(lines, line)
+				line = ""
+			}
+			if line != "" {
+				line += " "
+			}
+			line += word
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}

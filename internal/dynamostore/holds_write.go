@@ -1,0 +1,92 @@
+package dynamostore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"custody/internal/retention"
+)
+
+// Put writes the row where its scope has none of that id, or one that is over. Nil and nil: it is durable. Otherwise the row that
+// stands there comes back, and nothing was written: a hold is never replaced by another.
+func (h *Holds) Put(ctx context.Context, row retention.Row, now time.Time) (*retention.Row, error) {
+	free := expression.AttributeNotExists(expression.Name(attrHoldID)).
+		Or(expression.Name(attrExpiresAt).LessThanEqual(expression.Value(now.Unix())))
+	expr, err := expression.NewBuilder().WithCondition(free).Build()
+	if err != nil {
+		return nil, fmt.Errorf("put hold %s of %s: %w", row.ID, row.Scope, err)
+	}
+	_, err = h.db.PutItem(ctx, &dynamodb.PutItemInput{
+		TableName: &h.table, Item: rowItem(row), ConditionExpression: expr.Condition(),
+		ExpressionAttributeNames: expr.Names(), ExpressionAttributeValues: expr.Values(),
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	})
+	if refused, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
+		there := readRow(refused.Item)
+		return &there, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("put hold %s of %s: %w", row.ID, row.Scope, translate(err))
+	}
+	return nil, nil
+}
+
+// Remove deletes a row, where only is "" whatever it says, else only when that is its reason, and returns what the row said.
+// Without a row it is nil and false; a row of another reason comes back with false and stays.
+func (h *Holds) Remove(ctx context.Context, scope, id string, only retention.Reason) (*retention.Row, bool, error) {
+	there := expression.AttributeExists(expression.Name(attrHoldID))
+	if only != "" {
+		there = there.And(expression.Name(attrReason).Equal(expression.Value(string(only))))
+	}
+	expr, err := expression.NewBuilder().WithCondition(there).Build()
+	if err != nil {
+		return nil, false, fmt.Errorf("remove hold %s of %s: %w", id, scope, err)
+	}
+	out, err := h.db.DeleteItem(ctx, &dynamodb.DeleteItemInput{
+		TableName: &h.table, Key: holdKey(scope, id), ConditionExpression: expr.Condition(),
+		ExpressionAttributeNames: expr.Names(), ExpressionAttributeValues: expr.Values(),
+		ReturnValues:                        types.ReturnValueAllOld,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	})
+	if refused, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
+		if len(refused.Item) == 0 {
+			return nil, false, nil
+		}
+		row := readRow(refused.Item)
+		return &row, false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("remove hold %s of %s: %w", id, scope, translate(err))
+	}
+	row := readRow(out.Attributes)
+	return &row, true, nil
+}
+
+func holdKey(scope, id string) item {
+	return item{attrScope: &types.AttributeValueMemberS{Value: scope}, attrHoldID: &types.AttributeValueMemberS{Value: id}}
+}
+
+// rowItem writes what is given and leaves out what is empty: an empty key or prefix would not be understood.
+func rowItem(row retention.Row) item {
+	it := holdKey(row.Scope, row.ID)
+	for name, text := range map[string]string{
+		"key": row.Key, "prefix": row.Prefix, attrReason: string(row.Reason), "note": row.Note, "by": row.By,
+	} {
+		if text != "" {
+			it[name] = &types.AttributeValueMemberS{Value: text}
+		}
+	}
+	for name, at := range map[string]time.Time{attrExpiresAt: row.ExpiresAt, attrCreatedAt: row.CreatedAt} {
+		if !at.IsZero() {
+			it[name] = &types.AttributeValueMemberN{Value: strconv.FormatInt(at.Unix(), 10)}
+		}
+	}
+	return it
+}

@@ -1,0 +1,54 @@
+package operator
+
+import (
+	"time"
+
+	"custody/internal/inbox"
+)
+
+// Outlook is what will happen to a run if nobody does anything.
+type Outlook struct {
+	Words string    // what, without the time
+	At    time.Time // when; zero where it is not known, or nothing happens
+}
+
+// Next says what the run waits for. It reads the item as the functions do and decides nothing.
+func Next(run inbox.Run, now time.Time) Outlook {
+	switch run.State {
+	case inbox.StateRecorded:
+		return Outlook{Words: "nothing by itself: it was claimed in the record-only stage and waits to be released or dismissed"}
+	case inbox.StateFailed:
+		return Outlook{Words: "nothing by itself: it waits to be retried or dismissed, and never expires"}
+	case inbox.StateDone, inbox.StateDismissed:
+		return Outlook{Words: "it has ended; its item expires", At: expiryOf(run)}
+	case inbox.StateRunning:
+		return nextOfRunning(run, now)
+	case inbox.StatePending:
+		return nextOfPending(run, now)
+	}
+	return Outlook{Words: "unknown: this version does not know the state " + string(run.State)}
+}
+
+func expiryOf(run inbox.Run) time.Time {
+	if run.TTL == 0 {
+		return time.Time{}
+	}
+	return time.Unix(run.TTL, 0).UTC()
+}
+
+func nextOfRunning(run inbox.Run, now time.Time) Outlook {
+	if run.LeaseExpiresAt.After(now) {
+		return Outlook{Words: "a slice works on it, and renews its lease, which else ends", At: run.LeaseExpiresAt}
+	}
+	return Outlook{Words: "its worker is gone: the stream's retry or the next sweep gives it to another"}
+}
+
+func nextOfPending(run inbox.Run, now time.Time) Outlook {
+	switch {
+	case run.NextAttemptAt.After(now):
+		return Outlook{Words: "it is parked; the first sweep behind its next attempt's time wakes it", At: run.NextAttemptAt}
+	case run.Wake != "":
+		return Outlook{Words: "its wake is on the stream and starts a slice; a sweep repeats one that got lost"}
+	}
+	return Outlook{Words: "it is due: the next sweep wakes it"}
+}
