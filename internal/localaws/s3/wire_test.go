@@ -286,6 +286,7 @@ func TestEmptyBodyIsAcknowledged(t *testing.T) {
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(server.URL, "http://"))
 	must(t, "dial", err)
 	defer func() { _ = conn.Close() }()
+	must(t, "set a deadline", conn.SetDeadline(time.Now().Add(10*time.Second))) // or a missing answer is waited for
 	_, err = fmt.Fprintf(conn, "PUT /bucket/key HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\nContent-Length: 0\r\nExpect: 100-continue\r\n\r\n", authorization)
 	must(t, "send", err)
 	var got []string
