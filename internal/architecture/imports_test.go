@@ -56,6 +56,8 @@ func TestImportsNamePlantedViolations(t *testing.T) {
 		"a function imports the local stack":        {"functions/webhook", "custody/internal/localaws/lambda", "function may not import localaws"},
 		"a function imports a part of the tool":     {"functions/sweeper", "custody/internal/cmd/planted", "function may not import tool"},
 		"a function imports the guards":             {"functions/cleanup", "custody/internal/architecture", "function may not import guard"},
+		"a function imports the domain's test help": {"functions/sweeper", "custody/internal/inbox/inboxtest", "function may not import support"},
+		"the domain imports its own test help":      {"internal/command", "custody/internal/inbox/inboxtest", "domain may not import support"},
 		"a function imports a terminal library":     {"functions/cleanup", "github.com/schollz/progressbar/v3", "function may not see a terminal library"},
 		"a function imports a test library":         {"functions/cleanup", "github.com/google/go-cmp/cmp", "function may not see a test library"},
 		"the local stack imports a feature":         {"internal/localaws/s3", "custody/internal/cleanup", "localaws may not import feature"},

@@ -13,6 +13,7 @@ const (
 	GroupFeature  Group = "feature"  // what the functions do
 	GroupAdapter  Group = "adapter"  // how the outside is reached
 	GroupDomain   Group = "domain"   // what is true without any outside
+	GroupSupport  Group = "support"  // the domain's help for tests, so that no group may import it
 	GroupGuard    Group = "guard"    // checks on the module itself
 )
 
@@ -40,6 +41,7 @@ func Places() []Place {
 			"internal/config"}, []Group{GroupDomain}},
 		{GroupDomain, []string{"internal/inbox", "internal/command", "internal/signature", "internal/retention",
 			"internal/report"}, []Group{GroupDomain}},
+		{GroupSupport, []string{"internal/inbox/inboxtest", "internal/inbox/explore"}, []Group{GroupDomain}},
 		{GroupGuard, []string{"internal/architecture"}, nil},
 	}
 }
