@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"custody/internal/inbox"
 )
 
 // tableOf gives the rows of the one table whose heading row begins with the given cells, without backquotes.
@@ -125,10 +127,10 @@ func anchors(page string) []string {
 func TestDocsNameTargetsAndFlagsThatThereAre(t *testing.T) {
 	t.Parallel()
 	makefile, tool := readRoot(t, "Makefile"), readRoot(t, "internal/cmd/custody/local.go")
-	target := regexp.MustCompile("(?m)(?:^|`)make ([a-z0-9-]+)")
+	target := regexp.MustCompile("(?m)(?:^|`)make ([a-z0-9/-]+)")
 	for _, page := range pages(t) {
 		for _, m := range target.FindAllStringSubmatch(readRoot(t, page), -1) {
-			if !strings.Contains(makefile, "\n"+m[1]+": ") {
+			if !regexp.MustCompile("(?m)^" + m[1] + "( .*)?:").MatchString(makefile) {
 				t.Errorf("%s names `make %s`, which the Makefile does not have", page, m[1])
 			}
 		}
@@ -144,4 +146,48 @@ func TestDocsNameTargetsAndFlagsThatThereAre(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("flags of custody local (-tool +docs):\n%s", diff)
 	}
+}
+
+// A name in the docs that the tool does not have is found at night, by the person who types it.
+func TestDocsNameCommandsThatThereAre(t *testing.T) {
+	t.Parallel()
+	known := map[string]bool{}
+	for _, m := range inbox.Moves() {
+		known[m.Name] = m.By == inbox.ActorOperator // the commands of these are made from the table of moves
+	}
+	use := regexp.MustCompile(`Use: +"([a-z]+)[" ]`)
+	for _, file := range filesOf(t, "internal/cmd/custody") {
+		for _, m := range use.FindAllStringSubmatch(readRoot(t, "internal/cmd/custody/"+file), -1) {
+			known[m[1]] = true
+		}
+	}
+	mention := regexp.MustCompile("(?m)(?:^|`|bin/)custody ([a-z]+)(?: ([a-z]+))?")
+	for _, page := range pages(t) {
+		for _, m := range mention.FindAllStringSubmatch(readRoot(t, page), -1) {
+			names := m[1:2]
+			if m[1] == "hold" && m[2] != "" {
+				names = m[1:]
+			}
+			for _, name := range names {
+				if !known[name] {
+					t.Errorf("%s names `custody %s`, which the tool does not have", page, strings.Join(names, " "))
+				}
+			}
+		}
+	}
+}
+
+func filesOf(t *testing.T, folder string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Join(root, folder))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, entry := range entries {
+		if !strings.HasSuffix(entry.Name(), "_test.go") {
+			names = append(names, entry.Name())
+		}
+	}
+	return names
 }
