@@ -39,7 +39,7 @@ func CheckScope(scope string) error {
 
 // CheckHold says everything that is wrong with a hold that is to be added.
 func CheckHold(row retention.Row, now time.Time) error {
-	problems := []error{checkID(row.ID), CheckScope(row.Scope), checkCovered(row.Hold), checkReason(row.Reason),
+	problems := []error{checkID(row.ID), checkNotBrake(row.ID), CheckScope(row.Scope), checkCovered(row.Hold), checkReason(row.Reason),
 		checkText("note", row.Note, maxNote), checkText("by", row.By, maxBy)}
 	if row.By == "" {
 		problems = append(problems, invalid("by", "is empty: who placed a hold is kept in it"))
@@ -51,13 +51,18 @@ func CheckHold(row retention.Row, now time.Time) error {
 }
 
 func checkID(id string) error {
-	switch {
-	case id == "":
+	if id == "" {
 		return invalid("id", "is empty, it must be a name of your choice, such as dispute-991")
-	case id == StopID:
-		return invalid("id", "is %s, the emergency brake's own: `custody stop` and `custody resume` are for it", id)
 	}
 	return checkText("id", id, maxHoldID)
+}
+
+// checkNotBrake keeps the brake's name free: a hold under it would keep the brake from being put on.
+func checkNotBrake(id string) error {
+	if id != StopID {
+		return nil
+	}
+	return invalid("id", "is %s, the emergency brake's own: `custody stop` puts it on", id)
 }
 
 func checkReason(r retention.Reason) error {

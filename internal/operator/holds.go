@@ -63,7 +63,7 @@ func sameHold(a, b retention.Row) bool {
 	return a.Key == b.Key && a.Prefix == b.Prefix && a.Reason == b.Reason && a.Note == b.Note && a.ExpiresAt.Equal(b.ExpiresAt)
 }
 
-// RemoveHold deletes the row and returns what it said. The brake's own row is not for this.
+// RemoveHold deletes the row and returns what it said.
 func (o *Operator) RemoveHold(ctx context.Context, scope, id string) (retention.Row, error) {
 	if err := errors.Join(CheckScope(scope), checkID(id)); err != nil {
 		return retention.Row{}, err

@@ -27,7 +27,7 @@ func describeState(run inbox.Run) string {
 	case run.State == inbox.StateDone && run.Mode == inbox.ModeDryRun:
 		return "done, after a dry run"
 	case run.State == inbox.StateDone:
-		return "done, after it deleted"
+		return "done, in delete mode"
 	case run.State == inbox.StateDismissed && run.Operation != nil:
 		return fmt.Sprintf("dismissed, by %s (%s)", run.Operation.By, run.Operation.Reason)
 	}

@@ -49,7 +49,7 @@ Exit codes: 0 stopped, or stopped already; 1 failed; 2 usage; 4 the brake's row 
 			if already {
 				word = "was stopped already"
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s %s, %s; `%s` lifts it\n", scopeWords(row.Scope), word, printable(signed(row, s.Now())), liftCommand(row))
+			fmt.Fprintf(cmd.OutOrStdout(), "%s %s, %s\n`%s` lifts it\n", scopeWords(row.Scope), word, printable(signed(row, s.Now())), liftCommand(row))
 			return nil
 		},
 	}
@@ -115,9 +115,9 @@ func stillLines(s *session, rows []retention.Row) []holdLine {
 }
 
 func writeResumed(w io.Writer, s *session, r operator.Resumed) {
-	fmt.Fprintf(w, "the brake for %s is lifted; it was put on %s\n", scopeWords(r.Row.Scope), printable(signed(r.Row, s.Now())))
+	fmt.Fprintf(w, "the brake for %s is lifted; it was on %s\n", scopeWords(r.Row.Scope), printable(signed(r.Row, s.Now())))
 	for _, row := range r.Still {
-		fmt.Fprintf(w, "still stopped: %s, %s; `%s` lifts that\n", scopeWords(row.Scope), printable(signed(row, s.Now())), liftCommand(row))
+		fmt.Fprintf(w, "still stopped: %s, %s\n`%s` lifts that\n", scopeWords(row.Scope), printable(signed(row, s.Now())), liftCommand(row))
 	}
 	if len(r.Still) == 0 {
 		fmt.Fprintf(w, "parked runs (category %s) go on by themselves\n", inbox.CategoryStopped)

@@ -63,7 +63,8 @@ func writeHolds(w io.Writer, rows []retention.Row, now time.Time, asJSON bool) e
 	for _, row := range rows {
 		lines = append(lines, []string{printable(row.Scope), printable(row.ID), endWord(row, now), orDash(printable(row.By)), coverWords(row)})
 	}
-	grid(w, lines)
+	width := widthOf(w)
+	grid(w, width, fit(width, lines, "BY"))
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -32,27 +33,58 @@ func widthOf(w io.Writer) int {
 	return min(max(width, narrowest), widest)
 }
 
-// grid writes rows with aligned columns. The last column is not padded, so that what is long stands there.
-func grid(w io.Writer, rows [][]string) {
-	if len(rows) == 0 {
-		return
+// gap stands between two columns.
+const gap = 2
+
+// grid writes rows with aligned columns. The last column holds what may be long: it is wrapped, and not padded.
+func grid(w io.Writer, width int, rows [][]string) {
+	widths := widthsOf(rows)
+	indent := 0
+	for _, columns := range widths[:len(widths)-1] {
+		indent += columns + gap
 	}
+	for _, row := range rows {
+		var line strings.Builder
+		for i, cell := range row[:len(row)-1] {
+			line.WriteString(cell + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+gap))
+		}
+		for i, part := range wrap(row[len(row)-1], max(width-indent, narrowest/3)) {
+			if i > 0 {
+				line.WriteString("\n" + strings.Repeat(" ", indent))
+			}
+			line.WriteString(part)
+		}
+		fmt.Fprintln(w, line.String())
+	}
+}
+
+// widthsOf are the columns' widths, which a row of headings makes one at least.
+func widthsOf(rows [][]string) []int {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i, cell := range row {
 			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
 		}
 	}
-	for _, row := range rows {
-		var line strings.Builder
-		for i, cell := range row {
-			line.WriteString(cell)
-			if i < len(row)-1 {
-				line.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2))
-			}
+	return widths
+}
+
+// fit leaves out the named columns, in that order, until the rows fit or no more may go.
+func fit(width int, rows [][]string, mayGo ...string) [][]string {
+	for _, heading := range mayGo {
+		total := -gap
+		for _, columns := range widthsOf(rows) {
+			total += columns + gap
 		}
-		fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
+		if total <= width {
+			break
+		}
+		column := slices.Index(rows[0], heading)
+		for i := range rows {
+			rows[i] = slices.Delete(slices.Clone(rows[i]), column, column+1)
+		}
 	}
+	return rows
 }
 
 // sheet writes labelled paragraphs: a label, then lines beside it.

@@ -91,7 +91,8 @@ func writeRuns(w io.Writer, a operator.Attention, now time.Time, asJSON bool) er
 			printable(run.Scope), printable(run.RunKey().String())})
 	}
 	if len(a.Runs) > 0 {
-		grid(w, rows)
+		width := widthOf(w)
+		grid(w, width, fit(width, rows, "ATTEMPTS", "SCOPE"))
 		fmt.Fprintln(w)
 	}
 	fmt.Fprintf(w, "%d open, %d failed, %d recorded\n", a.Count("open"), a.Count("failed"), a.Count("recorded"))

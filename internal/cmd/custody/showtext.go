@@ -29,7 +29,7 @@ func (v view) text(s sheet) {
 	s.put("Selection", fmt.Sprintf("versions in bucket %s older than %s, under", run.Selection.Bucket, stamp(run.Selection.Cutoff)),
 		strings.Join(run.Selection.Prefixes, "\n"))
 	s.put("Mode", v.mode())
-	s.put("Slices", fmt.Sprintf("%d, the last %d of them without progress", run.Slices, run.Attempts))
+	s.put("Slices", fmt.Sprintf("%d in all, %d in a row without progress", run.Slices, run.Attempts))
 	s.put("Lease", v.lease())
 	s.put("Wake", v.wake())
 	s.put("Place", v.place())
@@ -209,11 +209,11 @@ func (v view) commands() []string {
 	if v.Run.State.OpenIndex() == "open" && len(v.cover.Stops) == 0 {
 		lines = append(lines, "custody stop --scope "+quoted(v.Run.Scope)+" --reason '...'")
 	}
-	for _, row := range v.cover.Stops {
-		lines = append(lines, liftCommand(row))
-	}
 	if len(lines) == 0 {
 		return []string{"nothing: it has ended"}
+	}
+	for _, row := range v.cover.Stops {
+		lines = append(lines, liftCommand(row))
 	}
 	return lines
 }

@@ -1,0 +1,190 @@
+package dynamostore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+
+	"custody/internal/dynamostore"
+	"custody/internal/inbox"
+	"custody/internal/retention"
+)
+
+const wh17 = "warehouse:wh-17"
+
+func holdsOver(t *testing.T) (*dynamostore.Holds, *dynamodb.Client) {
+	t.Helper()
+	_, db := storeOver(t, nil)
+	return dynamostore.NewHolds(db, "holds", slog.New(slog.DiscardHandler)), db
+}
+
+func holdRow(id string) retention.Row {
+	return retention.Row{
+		Hold: retention.Hold{Scope: wh17, ID: id, Prefix: "pod/wh-17/", Reason: retention.ReasonLegalHold, ExpiresAt: now.Add(time.Hour)},
+		Note: "case 4", By: "alice", CreatedAt: now,
+	}
+}
+
+func putHold(t *testing.T, h *dynamostore.Holds, row retention.Row) {
+	t.Helper()
+	if there, err := h.Put(t.Context(), row, now); there != nil || err != nil {
+		t.Fatalf("put: %+v, %v", there, err)
+	}
+}
+
+func TestWhatIsPutIsWhatTheFunctionsRead(t *testing.T) {
+	t.Parallel()
+	h, _ := holdsOver(t)
+	prefix, key, stop := holdRow("a"), holdRow("b"), holdRow("c")
+	key.Key, key.Prefix, key.ExpiresAt, key.Note = "pod/wh-17/x", "", time.Time{}, ""
+	stop.Reason, stop.Prefix = retention.ReasonStop, ""
+	want := []retention.Row{prefix, key, stop}
+	for _, row := range want {
+		putHold(t, h, row)
+	}
+	rows, err := h.Rows(t.Context(), wh17)
+	if diff := cmp.Diff(want, rows); diff != "" || err != nil {
+		t.Errorf("rows, error %v (-want +got):\n%s", err, diff)
+	}
+	covering, err := h.Covering(t.Context(), wh17)
+	if diff := cmp.Diff([]retention.Hold{prefix.Hold, key.Hold, stop.Hold}, covering); diff != "" || err != nil {
+		t.Errorf("covering, error %v (-want +got):\n%s", err, diff)
+	}
+}
+
+func TestPutNeverReplacesAHoldThatIsInForce(t *testing.T) {
+	t.Parallel()
+	h, db := holdsOver(t)
+	first, second := holdRow("a"), holdRow("a")
+	second.Prefix = "labels/"
+	putHold(t, h, first)
+	for sentence, test := range map[string]struct {
+		id   string
+		at   time.Time
+		want bool // whether it was written
+	}{
+		"in its last second": {"a", now.Add(time.Hour - time.Second), false},
+		"in the same second": {"a", now.Add(time.Hour - time.Nanosecond), false},
+		"of another id":      {"b", now, true},
+	} {
+		second.ID = test.id
+		there, err := h.Put(t.Context(), second, test.at)
+		if (there == nil) != test.want || err != nil {
+			t.Errorf("%s: %+v stood there, error %v", sentence, there, err)
+		}
+		if there != nil && there.Prefix != first.Prefix {
+			t.Errorf("%s: what stood there is %+v", sentence, there)
+		}
+	}
+	second.ID = "a"
+	if there, err := h.Put(t.Context(), second, now.Add(time.Hour)); there != nil || err != nil {
+		t.Errorf("over a hold that has just ended: %+v, %v", there, err)
+	}
+	// A row whose end cannot be understood has none.
+	_, err := db.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String("holds"), Item: map[string]types.AttributeValue{
+		"scope": &types.AttributeValueMemberS{Value: wh17}, "hold_id": &types.AttributeValueMemberS{Value: "odd"},
+		"expires_at": &types.AttributeValueMemberS{Value: "0"},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second.ID = "odd"
+	if there, err := h.Put(t.Context(), second, now); there == nil || there.Problem == "" || err != nil {
+		t.Errorf("over a row that cannot be understood: %+v, %v", there, err)
+	}
+}
+
+func TestRemove(t *testing.T) {
+	t.Parallel()
+	h, _ := holdsOver(t)
+	stop := holdRow("brake")
+	stop.Reason, stop.Prefix = retention.ReasonStop, ""
+	putHold(t, h, holdRow("a"))
+	putHold(t, h, stop)
+	for _, test := range []struct {
+		scope, id string
+		only      retention.Reason
+		found     bool
+		removed   bool
+	}{
+		{wh17, "b", "", false, false},
+		{"warehouse:wh-18", "a", "", false, false},
+		{wh17, "a", retention.ReasonStop, true, false},
+		{wh17, "a", "", true, true},
+		{wh17, "a", "", false, false},
+		{wh17, "brake", retention.ReasonStop, true, true},
+	} {
+		row, removed, err := h.Remove(t.Context(), test.scope, test.id, test.only)
+		if (row != nil) != test.found || removed != test.removed || err != nil {
+			t.Errorf("%s of %s, only %q: %+v, %v, error %v", test.id, test.scope, test.only, row, removed, err)
+		}
+		if row != nil && (row.ID != test.id || row.By != "alice") {
+			t.Errorf("%s: what it said is %+v", test.id, row)
+		}
+	}
+}
+
+func TestHoldsPageThroughMoreThanAMegabyte(t *testing.T) {
+	t.Parallel()
+	h, _ := holdsOver(t)
+	const n = 600
+	for i := range n {
+		row := holdRow(fmt.Sprintf("h-%d", i))
+		row.Prefix = strings.Repeat("p", 1000) + "/"
+		row.Note = strings.Repeat("n", 1000)
+		putHold(t, h, row)
+	}
+	other := holdRow("other")
+	other.Scope = "*"
+	putHold(t, h, other)
+	own, err := h.Rows(t.Context(), wh17)
+	if len(own) != n || err != nil {
+		t.Errorf("%d rows of the scope, error %v", len(own), err)
+	}
+	all, err := h.AllRows(t.Context())
+	if len(all) != n+1 || err != nil {
+		t.Errorf("%d rows of every scope, error %v", len(all), err)
+	}
+}
+
+func TestDelivery(t *testing.T) {
+	t.Parallel()
+	s, _ := storeOver(t, nil)
+	has(t, s, newRun())
+	want := newDelivery("d-1")
+	got, err := s.Delivery(t.Context(), "d-1")
+	if diff := cmp.Diff(&want, got); diff != "" || err != nil {
+		t.Errorf("error %v (-want +got):\n%s", err, diff)
+	}
+	if got, err := s.Delivery(t.Context(), "d-2"); got != nil || err != nil {
+		t.Errorf("a delivery that there is not: %+v, error %v", got, err)
+	}
+}
+
+func TestAnOperatorsReadsAndWritesOfAStoreThatIsDown(t *testing.T) {
+	t.Parallel()
+	s, db := storeOver(t, nil)
+	h := dynamostore.NewHolds(db, "holds", slog.New(slog.DiscardHandler))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for sentence, call := range map[string]func() error{
+		"delivery": func() error { _, err := s.Delivery(ctx, "d-1"); return err },
+		"rows":     func() error { _, err := h.Rows(ctx, wh17); return err },
+		"all rows": func() error { _, err := h.AllRows(ctx); return err },
+		"put":      func() error { _, err := h.Put(ctx, holdRow("a"), now); return err },
+		"remove":   func() error { _, _, err := h.Remove(ctx, wh17, "a", ""); return err },
+	} {
+		if err := call(); !errors.Is(err, inbox.ErrUnavailable) {
+			t.Errorf("%s: error %v", sentence, err)
+		}
+	}
+}
