@@ -14,6 +14,7 @@ const (
 	GroupAdapter  Group = "adapter"  // how the outside is reached
 	GroupDomain   Group = "domain"   // what is true without any outside
 	GroupSupport  Group = "support"  // the domain's help for tests, so that no group may import it
+	GroupProof    Group = "proof"    // the whole product in one process, for tests
 	GroupGuard    Group = "guard"    // checks on the module itself
 )
 
@@ -42,6 +43,7 @@ func Places() []Place {
 		{GroupDomain, []string{"internal/inbox", "internal/command", "internal/signature", "internal/retention",
 			"internal/report"}, []Group{GroupDomain}},
 		{GroupSupport, []string{"internal/inbox/inboxtest", "internal/inbox/explore"}, []Group{GroupDomain}},
+		{GroupProof, []string{"internal/invariants"}, []Group{GroupLocal, GroupFeature, GroupAdapter, GroupDomain, GroupSupport}},
 		{GroupGuard, []string{"internal/architecture"}, nil},
 	}
 }
@@ -59,12 +61,12 @@ type Vendor struct {
 func Vendors() []Vendor {
 	return []Vendor{
 		{"the AWS SDK", []string{"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
-			[]Group{GroupAdapter, GroupFunction, GroupTool, GroupLocal}, true},
+			[]Group{GroupAdapter, GroupFunction, GroupTool, GroupLocal, GroupProof}, true},
 		{"the Lambda runtime", []string{"github.com/aws/aws-lambda-go"},
-			[]Group{GroupAdapter, GroupFunction, GroupTool, GroupLocal}, true},
+			[]Group{GroupAdapter, GroupFunction, GroupTool, GroupLocal, GroupProof}, true},
 		// Plain data, and the very types that Lambda decodes: a copy of ours could only be wrong.
 		{"Lambda's event types", []string{"github.com/aws/aws-lambda-go/events"},
-			[]Group{GroupFeature, GroupAdapter, GroupFunction, GroupTool, GroupLocal}, true},
+			[]Group{GroupFeature, GroupAdapter, GroupFunction, GroupTool, GroupLocal, GroupProof}, true},
 		// In a function these would only lengthen its cold start.
 		{"a terminal library", []string{"github.com/spf13", "github.com/schollz/progressbar", "golang.org/x/term"},
 			[]Group{GroupTool}, true},

@@ -3,7 +3,6 @@ package cleanup
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -58,7 +57,7 @@ func (s *slice) deleteBatch(ctx context.Context, batch []candidate) batchResult 
 			err = inbox.Failed(inbox.CategoryThrottled,
 				fmt.Errorf("S3 asked %d times to send versions again, %d are left", try, len(again)))
 		}
-		if try == batchTries || !worthRepeating(err) || !rest(ctx, rand.N(pause)) {
+		if try == batchTries || !worthRepeating(err) || !rest(ctx, s.Jitter(pause)) {
 			result.err = err
 			return result
 		}

@@ -73,7 +73,7 @@ func (s *slice) lastMove(why error) (inbox.Move, inbox.Change, inbox.SliceOutcom
 		change.NextAttemptAt = now.Add(firstDelay)
 		return inbox.Park(), change, inbox.SliceParked
 	}
-	change.NextAttemptAt = nextAttempt(now, change.Attempts)
+	change.NextAttemptAt = s.nextAttempt(now, change.Attempts)
 	return inbox.Park(), change, inbox.SliceParked
 }
 

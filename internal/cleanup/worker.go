@@ -59,6 +59,9 @@ func (s Settings) Mode(scope string) inbox.Mode {
 
 // Worker works one stream record at a time.
 type Worker struct {
+	// Jitter picks a part of the given time, below it; New sets a random one. A history that is to be repeated needs another.
+	Jitter func(time.Duration) time.Duration
+
 	runs     runs
 	holds    holds
 	versions versions
@@ -69,7 +72,7 @@ type Worker struct {
 
 // New makes a worker. The clock gives the function's own time; newID gives a value that was never used before.
 func New(r runs, h holds, v versions, s Settings, now func() time.Time, newID func() string) *Worker {
-	return &Worker{runs: r, holds: h, versions: v, settings: s, now: now, newID: newID}
+	return &Worker{Jitter: rand.N[time.Duration], runs: r, holds: h, versions: v, settings: s, now: now, newID: newID}
 }
 
 const (
@@ -93,7 +96,7 @@ const (
 	lastDelay  = time.Hour
 )
 
-func nextAttempt(now time.Time, attempts int) time.Time {
+func (w *Worker) nextAttempt(now time.Time, attempts int) time.Time {
 	delay := firstDelay
 	for range attempts {
 		if delay *= 2; delay >= lastDelay {
@@ -101,5 +104,5 @@ func nextAttempt(now time.Time, attempts int) time.Time {
 			break
 		}
 	}
-	return now.Add(max(firstDelay, delay/2+rand.N(delay/2)))
+	return now.Add(max(firstDelay, delay/2+w.Jitter(delay/2)))
 }

@@ -1,0 +1,189 @@
+package invariants
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"custody/internal/cleanup"
+	"custody/internal/command"
+	"custody/internal/dynamostore"
+	"custody/internal/inbox"
+	"custody/internal/keyring"
+	"custody/internal/s3versions"
+	"custody/internal/signature"
+	"custody/internal/sweeper"
+	"custody/internal/webhook"
+)
+
+// The functions, as processes are named, and the time that each has.
+const (
+	Webhook  = "webhook"
+	Cleanup  = "cleanup"
+	Sweeper  = "sweeper"
+	Operator = "operator" // a person with the tool
+
+	webhookTime = 10 * time.Second
+	cleanupTime = 300 * time.Second
+	sweeperTime = 60 * time.Second
+)
+
+// MinObjectAge of the world: how far the cutoff must lie in the past. It is above any skew of the clocks.
+const MinObjectAge = time.Hour
+
+var errFunction = errors.New("the function did not answer: it died, or its time ran out")
+
+// invoke lets an idle instance of the function work, or starts one. As on Lambda, a function that dies or outlives its time has
+// no result. lost is how long the caller waits before it loses sight of the invocation, which then goes on by itself; 0 is for ever.
+func invoke[T any](w *World, function string, t task, limit, lost time.Duration, work func(context.Context, *process) T) (T, error) {
+	p := w.acquire(function, t)
+	ctx, cancel := context.WithTimeout(w.ctx, limit)
+	done := make(chan T, 1)
+	w.flights.Go(func() {
+		defer cancel()
+		defer func() {
+			if crashed := recover(); crashed != nil {
+				w.violate("%s panicked: %v\n%s", p.name, crashed, debug.Stack())
+				p.kill()
+			}
+		}()
+		result := work(ctx, p)
+		w.release(p)
+		done <- result
+	})
+	var sight <-chan time.Time
+	if lost > 0 {
+		sight = time.After(lost)
+	}
+	var none T
+	select {
+	case result := <-done:
+		if p.isDead() {
+			return none, errFunction
+		}
+		return result, nil
+	case <-p.dead:
+	case <-time.After(limit): // Lambda's own clock: a function that is still at work is killed
+		p.kill()
+	case <-w.ctx.Done():
+		p.kill()
+	case <-sight:
+		return none, errFunction
+	}
+	cancel()
+	return none, errFunction
+}
+
+func (w *World) acquire(function string, t task) *process {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.idle[function] = slices.DeleteFunc(w.idle[function], (*process).isDead)
+	var p *process
+	if free := w.idle[function]; len(free) > 0 {
+		p, w.idle[function] = free[0], free[1:]
+	} else {
+		p = w.newProcess(function)
+	}
+	p.busy, p.task = true, t
+	return p
+}
+
+func (w *World) release(p *process) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p.busy = false
+	w.idle[p.function] = append(w.idle[p.function], p)
+	slices.SortFunc(w.idle[p.function], func(a, b *process) int { return len(a.name)*1000 - len(b.name)*1000 + cmpText(a.name, b.name) })
+}
+
+func cmpText(a, b string) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// ids makes values that no other process makes.
+func (p *process) ids() func() string {
+	n := 0
+	began := time.Now().UnixNano()
+	return func() string {
+		n++
+		return fmt.Sprintf("%s-%d-%d", p.name, began, n)
+	}
+}
+
+func (p *process) store() *dynamostore.Store { return dynamostore.New(p.tables(), inboxTable) }
+
+func (w *World) worker(p *process) *cleanup.Worker {
+	worker := cleanup.New(p.store(), dynamostore.NewHolds(p.tables(), holdsTable, slog.New(slog.DiscardHandler)),
+		s3versions.New(p.objects(), owner, p.now), w.set, p.now, p.ids())
+	worker.Jitter = func(most time.Duration) time.Duration { return most / 2 }
+	return worker
+}
+
+// clean is one invocation of the cleanup function.
+func (w *World) clean(t task, e events.DynamoDBEvent, lost time.Duration) (events.DynamoDBEventResponse, error) {
+	return invoke(w, Cleanup, t, cleanupTime, lost, func(ctx context.Context, p *process) events.DynamoDBEventResponse {
+		response, slices := w.worker(p).Handle(ctx, e)
+		w.note(p, slices)
+		return response
+	})
+}
+
+// sweep is one invocation of the sweeper.
+func (w *World) sweep() {
+	_, _ = invoke(w, Sweeper, task{}, sweeperTime, 0, func(ctx context.Context, p *process) inbox.SweepSummary {
+		s := sweeper.New(p.store(), sweeper.Settings{WakeAfter: 2 * time.Minute, Limit: 500, AttemptCeiling: w.set.AttemptCeiling})
+		s.Now, s.NewWake = p.now, p.ids()
+		return s.Tick(ctx)
+	})
+}
+
+const (
+	signingKey   = "a key of the world's own"
+	signingKeyID = "k1"
+)
+
+func (w *World) front(p *process) (*webhook.Handler, error) {
+	keys, err := keyring.NewStatic(fmt.Sprintf(`{%q:%q}`, signingKeyID, signingKey))
+	if err != nil {
+		return nil, err
+	}
+	commands, err := command.NewDecoder(command.Settings{
+		Accepted: []string{command.CleanupRun}, Bucket: Bucket, MinObjectAge: MinObjectAge,
+		WarehousePrefixes: []string{"pod/{warehouse_id}/", "labels/{warehouse_id}/"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return webhook.New(webhook.Handler{
+		Settings: webhook.Settings{
+			Path: "/", MaxBodyBytes: 1 << 18, ReplayWindow: 300 * time.Second, AckTimeout: 5 * time.Second,
+			Retention: 90 * 24 * time.Hour,
+		},
+		Scheme: signature.Timestamped{}, Keys: keys, Commands: commands, Store: p.store(), Now: p.now, Wake: p.ids(),
+	})
+}
+
+// answerTo is one invocation of the webhook.
+func (w *World) answerTo(req events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
+	return invoke(w, Webhook, task{}, webhookTime, 0, func(ctx context.Context, p *process) events.LambdaFunctionURLResponse {
+		h, err := w.front(p)
+		if err != nil {
+			w.violate("the webhook does not start: %v", err)
+			return events.LambdaFunctionURLResponse{StatusCode: 500}
+		}
+		answer, _ := h.Handle(ctx, req)
+		return answer
+	})
+}

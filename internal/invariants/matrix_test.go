@@ -1,0 +1,107 @@
+package invariants_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"custody/internal/invariants"
+)
+
+// strength says which attempts of a call a fault falls on: the SDK repeats what failed.
+type strength bool
+
+const (
+	once      strength = false
+	everytime strength = true
+)
+
+// blow is one kind of fault in one strength.
+type blow struct {
+	kind     invariants.FaultKind
+	strength strength
+}
+
+// blows are what each call gets in turn.
+func blows(c invariants.Call) []blow {
+	all := []blow{
+		{invariants.FaultNoConnection, once}, {invariants.FaultNoConnection, everytime},
+		{invariants.FaultServerError, once}, {invariants.FaultServerError, everytime},
+		{invariants.FaultLostAnswer, once}, {invariants.FaultLostAnswer, everytime},
+		{invariants.FaultDeath, once},
+	}
+	switch c.Operation {
+	case "TransactWriteItems", "UpdateItem":
+		all = append(all, blow{invariants.FaultConflict, once}, blow{invariants.FaultConflict, everytime},
+			blow{invariants.FaultThrottled, everytime})
+	case "DeleteObjects":
+		// The SDK sends a delete once, so the second strength is the first one; dying on the way is another.
+		all = []blow{
+			{invariants.FaultNoConnection, once}, {invariants.FaultServerError, once}, {invariants.FaultThrottled, once},
+			{invariants.FaultLostAnswer, once}, {invariants.FaultDeath, once}, {invariants.FaultDeathBefore, once},
+		}
+	}
+	return all
+}
+
+func (b blow) fault(at invariants.Call, fell *bool) func(invariants.Call) invariants.Fault {
+	return func(c invariants.Call) invariants.Fault {
+		if c.First() == at && (c.Attempt == 1 || b.strength == everytime) {
+			*fell = true
+			return invariants.Fault{Kind: b.kind}
+		}
+		return invariants.Fault{}
+	}
+}
+
+func (b blow) String() string {
+	if b.strength == everytime {
+		return b.kind.String() + ", every time"
+	}
+	return b.kind.String()
+}
+
+// TestCrashMatrix tells every story once for each of its calls and for each fault of that call.
+func TestCrashMatrix(t *testing.T) {
+	t.Parallel()
+	for name, story := range stories() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			plain := story()
+			healthy := plain.tell(t, nil)
+			for _, wrong := range plain.wrong(healthy) {
+				t.Errorf("without a fault: %s", wrong)
+			}
+			points, tried := map[invariants.Call]bool{}, 0
+			for _, c := range healthy.calls {
+				points[c.First()] = true
+			}
+			for _, c := range slices.SortedFunc(maps.Keys(points), byName) {
+				for _, b := range blows(c) {
+					tried++
+					fell := false
+					s := story()
+					for _, wrong := range s.wrong(s.tell(t, b.fault(c, &fell))) {
+						t.Errorf("%s at %s: %s", b, c, wrong)
+					}
+					if !fell {
+						t.Errorf("%s at %s: this telling had no such call", b, c)
+					}
+				}
+			}
+			t.Logf("%d calls, %d crash points tried", len(points), tried)
+		})
+	}
+}
+
+func byName(a, b invariants.Call) int {
+	x, y := fmt.Sprint(a.Process, a.Service, a.Operation), fmt.Sprint(b.Process, b.Service, b.Operation)
+	switch {
+	case x < y:
+		return -1
+	case x > y:
+		return 1
+	}
+	return a.N - b.N
+}

@@ -1,0 +1,183 @@
+package invariants
+
+import (
+	"encoding/xml"
+	"slices"
+	"strings"
+	"time"
+)
+
+// keyBook is what the bucket holds of one key, oldest version first.
+type keyBook struct {
+	versions    []*versionBook
+	made        int
+	lastDelete  time.Time // when a version of it was last removed
+	lastDeleter *process
+}
+
+type versionBook struct {
+	id       string
+	n        int // of the versions that the key ever had, from 1
+	modified time.Time
+	marker   bool
+	notNewer time.Time // when it stopped to be the current one; zero: it still is
+}
+
+func (k *keyBook) find(id string) *versionBook {
+	if k == nil {
+		return nil
+	}
+	if at := slices.IndexFunc(k.versions, func(v *versionBook) bool { return v.id == id }); at >= 0 {
+		return k.versions[at]
+	}
+	return nil
+}
+
+func (k *keyBook) current() *versionBook {
+	if k == nil || len(k.versions) == 0 {
+		return nil
+	}
+	return k.versions[len(k.versions)-1]
+}
+
+// written enters a version that a writer made.
+func (o *observer) written(key, id string, marker bool) {
+	k := o.keys[key]
+	if k == nil {
+		k = &keyBook{}
+		o.keys[key] = k
+	}
+	if was := k.current(); was != nil {
+		was.notNewer = time.Now()
+	}
+	k.made++
+	k.versions = append(k.versions, &versionBook{id: id, n: k.made, modified: time.Now(), marker: marker})
+}
+
+// target is one entry of a delete request.
+type target struct {
+	Key       string  `xml:"Key"`
+	VersionID *string `xml:"VersionId"`
+}
+
+// object sees a request of the product to S3, and what it changed.
+func (o *observer) object(x exchange, serve func() *answer) *answer {
+	run := o.runs[x.task.run]
+	switch x.call.Operation {
+	case "GetBucketVersioning":
+	case "ListObjectVersions":
+		o.listed(x, run)
+	case "DeleteObjects":
+		var in struct {
+			Objects []target `xml:"Object"`
+		}
+		if err := xml.Unmarshal(x.body, &in); err != nil {
+			o.violate("%s sent what is no XML: %v", x.call, err)
+		}
+		o.checkDelete(x, run, in.Objects)
+		a := serve()
+		o.removed(x, run, a)
+		return a
+	case "DeleteObject":
+		t := target{Key: strings.TrimPrefix(x.request.URL.Path, "/"+Bucket+"/")}
+		if q := x.request.URL.Query(); q.Has("versionId") {
+			id := q.Get("versionId")
+			t.VersionID = &id
+		}
+		o.checkDelete(x, run, []target{t})
+		a := serve()
+		if a.ok() && run != nil {
+			o.gone(x, run, t)
+		}
+		return a
+	default:
+		o.violate("I8: %s is nothing that a slice may ask S3 for", x.call)
+	}
+	return serve()
+}
+
+// listed notes where a scan of the lease's holder begins.
+func (o *observer) listed(x exchange, run *runBook) {
+	q := x.request.URL.Query()
+	if run == nil || q.Get("key-marker") != "" || q.Get("prefix") != run.prefixes[0] || !o.holdsLease(x.process, run) {
+		return
+	}
+	run.scanFrom, run.reads = time.Now(), nil
+}
+
+// checkDelete looks at a delete request before it is served: I1, I2, I3 and I8.
+func (o *observer) checkDelete(x exchange, run *runBook, targets []target) {
+	header := x.request.Header
+	switch {
+	case run == nil:
+		o.violate("I1: %s deletes in the name of no run", x.call)
+		return
+	case run.item.text("mode") != "delete":
+		o.violate("%s deletes for a run in the mode %q", x.call, run.item.text("mode"))
+	case len(targets) > 1000:
+		o.violate("I8: %s names %d versions", x.call, len(targets))
+	case header.Get("X-Amz-Expected-Bucket-Owner") != owner || header.Get("X-Amz-Bypass-Governance-Retention") != "":
+		o.violate("I8: %s has the wrong conditions: %v", x.call, header)
+	}
+	for _, t := range targets {
+		if t.VersionID == nil || *t.VersionID == "" {
+			o.violate("I8: %s names no version of %q", x.call, t.Key)
+			continue
+		}
+		o.checkTarget(x, run, t)
+	}
+}
+
+func (o *observer) checkTarget(x exchange, run *runBook, t target) {
+	k := o.keys[t.Key]
+	v := k.find(*t.VersionID)
+	if _, covered := run.prefixOf(t.Key); !covered {
+		o.violate("I1: %s deletes %q, which is outside of %s", x.call, t.Key, run.prefixes)
+	}
+	if reason := o.forbidden(x, run, t.Key); reason != "" {
+		o.violate("I2: %s deletes %q: %s", x.call, t.Key, reason)
+	}
+	if v == nil {
+		return
+	}
+	if !v.modified.Before(run.cutoff) {
+		o.violate("I1: %s deletes a version of %q of %s, the cutoff is %s", x.call, t.Key, v.modified, run.cutoff)
+	}
+	if v == k.current() && len(k.versions) > 1 {
+		o.violate("I3: %s deletes the current version of %q over %d others", x.call, t.Key, len(k.versions)-1)
+	}
+}
+
+// removed takes the versions out of the books that S3 says are gone.
+func (o *observer) removed(x exchange, run *runBook, a *answer) {
+	if !a.ok() || run == nil {
+		return
+	}
+	var out struct {
+		Deleted []target `xml:"Deleted"`
+	}
+	if err := xml.Unmarshal(a.body.Bytes(), &out); err != nil {
+		o.violate("the answer to %s is no XML: %v", x.call, err)
+	}
+	for _, t := range out.Deleted {
+		o.gone(x, run, t)
+	}
+}
+
+func (o *observer) gone(x exchange, run *runBook, t target) {
+	if t.VersionID == nil {
+		return // a delete marker that the request should not have made: I8 has said so
+	}
+	run.confirmed++
+	k := o.keys[t.Key]
+	if v := k.find(*t.VersionID); v != nil {
+		k.versions = slices.DeleteFunc(k.versions, func(b *versionBook) bool { return b == v })
+		k.lastDelete, k.lastDeleter = time.Now(), x.process
+	}
+}
+
+// prefixOf is which of the run's prefixes covers the key.
+func (r *runBook) prefixOf(key string) (int, bool) {
+	at := slices.IndexFunc(r.prefixes, func(p string) bool { return strings.HasPrefix(key, p) })
+	return at, at >= 0
+}

@@ -1,0 +1,183 @@
+package invariants
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"custody/internal/inbox"
+)
+
+// observer keeps its own books of everything that the engines were asked and did. The world's lock guards it.
+type observer struct {
+	world      *World
+	violations []string
+
+	streamARN, shard, seen string // of the inbox table's stream, which is the complete list of what was written to it
+
+	keys       map[string]*keyBook
+	runs       map[string]*runBook // by item key
+	deliveries map[string]item     // by item key
+	holds      map[string]map[string]Hold
+	asked      map[string][]Delivery // what the producers sent, by run item
+	slices     []Slice
+}
+
+// runBook is what is known of a run: as it was claimed, as it stands, and what its present scan has seen.
+type runBook struct {
+	pk       string
+	scope    string
+	prefixes []string
+	cutoff   time.Time
+	item     item
+
+	scanFrom  time.Time   // when its present scan began to list
+	reads     []holdsRead // of the holds, since then, by the holder of the lease
+	confirmed int64       // versions that S3 said are gone, asked for in the name of this run
+}
+
+// Slice is what one invocation of the cleanup function said about itself. It is for tests that want to know how a run went, not
+// for the invariants.
+type Slice struct {
+	Process string
+	inbox.SliceSummary
+}
+
+func newObserver(w *World) observer {
+	return observer{
+		world: w, keys: map[string]*keyBook{}, runs: map[string]*runBook{}, deliveries: map[string]item{},
+		holds: map[string]map[string]Hold{}, asked: map[string][]Delivery{},
+	}
+}
+
+func (o *observer) violate(format string, args ...any) {
+	at := time.Since(time.Unix(epoch, 0)).Round(time.Millisecond)
+	o.violations = append(o.violations, fmt.Sprintf("%s: ", at)+fmt.Sprintf(format, args...))
+}
+
+func (w *World) violate(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.observer.violate(format, args...)
+}
+
+func (w *World) note(p *process, done []inbox.SliceSummary) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if p.isDead() {
+		return
+	}
+	for _, s := range done {
+		w.observer.slices = append(w.observer.slices, Slice{p.name, s})
+	}
+}
+
+// holdsLease says whether the process's lease is the one in the run's item.
+func (o *observer) holdsLease(p *process, run *runBook) bool {
+	token := run.item.text("lease_token")
+	return token != "" && token == p.tokens[run.pk]
+}
+
+// change is one write to the inbox table, as the stream shows it.
+type change struct {
+	event    string
+	pk       string
+	old, new item
+}
+
+// changes reads what was written since the last time.
+func (o *observer) changes() []change {
+	records, last, err := o.world.stream(o.seen)
+	if err != nil {
+		o.violate("the stream cannot be read: %v", err)
+		return nil
+	}
+	o.seen = last
+	var out []change
+	for _, r := range records {
+		var text struct {
+			Change struct{ NewImage, OldImage item } `json:"dynamodb"`
+		}
+		if err := json.Unmarshal(r.text, &text); err != nil {
+			o.violate("a record cannot be read: %v", err)
+		}
+		out = append(out, change{r.EventName, r.Change.Keys["pk"].String(), text.Change.OldImage, text.Change.NewImage})
+	}
+	return out
+}
+
+// table sees a request to DynamoDB, and what it changed.
+func (o *observer) table(x exchange, serve func() *answer) *answer {
+	a := serve()
+	switch x.call.Operation {
+	case "Query":
+		if a.ok() && x.fault.Kind == FaultNone {
+			o.readHolds(x)
+		}
+	case "UpdateItem", "TransactWriteItems", "PutItem", "DeleteItem":
+		for _, c := range o.changes() {
+			o.changed(x, c)
+		}
+	}
+	return a
+}
+
+func (o *observer) changed(x exchange, c change) {
+	who := x.process.function
+	switch {
+	case c.event == "REMOVE":
+		o.violate("I6: %s removed %s", x.call, c.pk)
+	case c.event == "INSERT" && who != Webhook:
+		o.violate("I6: %s made the item %s", x.call, c.pk)
+	case c.event == "INSERT" && strings.HasPrefix(c.pk, "run#"):
+		o.claimed(x, c)
+	case c.event == "INSERT":
+		o.deliveries[c.pk] = c.new
+	case who == Webhook || !strings.HasPrefix(c.pk, "run#"):
+		o.violate("I6: %s wrote over %s", x.call, c.pk)
+	default:
+		o.moved(x, c)
+	}
+}
+
+// claimed opens the book of a run. The stream tells an insert from a write over an item, so two inserts of one key cannot be.
+func (o *observer) claimed(x exchange, c change) {
+	sel := c.new["selection"].M
+	run := &runBook{
+		pk: c.pk, scope: c.new.text("scope"), prefixes: sel.texts("prefixes"),
+		cutoff: time.UnixMilli(sel.number("cutoff")), item: c.new,
+	}
+	o.runs[c.pk] = run
+	if !slices.ContainsFunc(o.asked[c.pk], func(d Delivery) bool { return d.names(run) }) {
+		o.violate("I1: %s claimed %s with cutoff %s and scope %s, which nobody asked for", x.call, c.pk, run.cutoff, run.scope)
+	}
+}
+
+func (o *observer) moved(x exchange, c change) {
+	run := o.runs[c.pk]
+	switch x.process.function {
+	case Cleanup:
+		o.workerWrote(x, run, c)
+	case Sweeper:
+		o.sweeperWrote(x, run, c)
+	case Operator:
+		o.operatorWrote(x, run, c)
+	}
+	if fixed := []string{"scope", "selection", "command_hash", "delivery_id", "received_at"}; !same(c.old, c.new, fixed...) {
+		o.violate("%s changed what a claim fixes of %s", x.call, c.pk)
+	}
+	run.item = c.new
+}
+
+func same(a, b item, names ...string) bool {
+	for _, name := range names {
+		left, _ := json.Marshal(a[name])
+		right, _ := json.Marshal(b[name])
+		if string(left) != string(right) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,192 @@
+package invariants
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+)
+
+// process is one instance of a function, with its own clients and its own clock. It works on one event at a time.
+type process struct {
+	world    *World
+	function string
+	name     string
+	skew     time.Duration
+	dead     chan struct{}
+	die      sync.Once
+	busy     bool // guarded by World.mu, as all below
+	task     task
+
+	calls map[string]int // of each operation
+	known map[string]int // invocation of the SDK to the call's number
+
+	tokens map[string]string      // the lease it holds or held, by run item: Observer
+	reads  map[string][]holdsRead // Observer
+}
+
+// task is what a process works on.
+type task struct {
+	run    string // key of the run's item
+	record string // identity of the stream record
+	wake   string
+}
+
+func (w *World) newProcess(function string) *process {
+	w.started[function]++
+	return &process{
+		world: w, function: function, name: fmt.Sprintf("%s-%d", function, w.started[function]), skew: w.options.Skew[function],
+		dead: make(chan struct{}), calls: map[string]int{}, known: map[string]int{},
+		tokens: map[string]string{}, reads: map[string][]holdsRead{},
+	}
+}
+
+// now is the process's own clock.
+func (p *process) now() time.Time { return time.Now().Add(p.skew) }
+
+// kill ends the process as kill -9 does: what it sent is on its way, and nothing more leaves it.
+func (p *process) kill() { p.die.Do(func() { close(p.dead) }) }
+
+func (p *process) isDead() bool {
+	select {
+	case <-p.dead:
+		return true
+	default:
+		return false
+	}
+}
+
+var nobody = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+	return aws.Credentials{AccessKeyID: "test", SecretAccessKey: "test"}, nil
+})
+
+// backoff keeps the SDK's growing pauses and drops their jitter, so that a history can be repeated.
+func backoff() aws.Retryer {
+	return retry.NewStandard(func(o *retry.StandardOptions) {
+		o.Backoff = retry.BackoffDelayerFunc(func(attempt int, _ error) (time.Duration, error) {
+			return time.Duration(attempt+1) * 100 * time.Millisecond, nil
+		})
+	})
+}
+
+func (p *process) tables() *dynamodb.Client {
+	return dynamodb.New(dynamodb.Options{
+		Region: "us-east-1", BaseEndpoint: aws.String("http://dynamodb.local"), Credentials: nobody,
+		HTTPClient: transport{p, ServiceDynamoDB}, Retryer: backoff(),
+	})
+}
+
+func (p *process) objects() *s3.Client {
+	return s3.New(s3.Options{
+		Region: "us-east-1", BaseEndpoint: aws.String("http://s3.local"), UsePathStyle: true, Credentials: nobody,
+		HTTPClient: transport{p, ServiceS3}, Retryer: backoff(),
+	})
+}
+
+// transport carries the requests of one process to one engine, without a socket.
+type transport struct {
+	process *process
+	service string
+}
+
+// Do is one attempt of one call.
+func (t transport) Do(r *http.Request) (*http.Response, error) {
+	var body []byte
+	if r.Body != nil {
+		var err error
+		if body, err = io.ReadAll(r.Body); err != nil {
+			return nil, err
+		}
+	}
+	p := t.process
+	if p.isDead() {
+		return nil, deadError{}
+	}
+	x := p.world.depart(p, t.service, r, body)
+	if x.fault.Kind == FaultDeathBefore {
+		p.kill()
+		return nil, deadError{}
+	}
+	arrived := make(chan *answer, 1)
+	p.world.flights.Go(func() { x.fly(arrived) })
+	select {
+	case <-p.dead:
+		return nil, deadError{}
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	case a := <-arrived:
+		switch {
+		case p.isDead():
+			return nil, deadError{}
+		case a == nil:
+			return nil, errConnection
+		}
+		return a.response(r), nil
+	}
+}
+
+// exchange is one request on its way.
+type exchange struct {
+	process *process // nil for those outside of the product
+	task    task
+	call    Call
+	fault   Fault
+	sent    time.Time
+	request *http.Request
+	body    []byte
+}
+
+func (w *World) depart(p *process, service string, r *http.Request, body []byte) exchange {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c := p.identify(service, r)
+	w.calls = append(w.calls, c)
+	x := exchange{process: p, task: p.task, call: c, sent: time.Now(), request: r, body: body}
+	if w.options.Fault != nil {
+		x.fault = w.options.Fault(c)
+	}
+	return x
+}
+
+// identify counts the call. The SDK's repetitions carry the id of the first attempt.
+func (p *process) identify(service string, r *http.Request) Call {
+	c := Call{Process: p.name, Service: service, Operation: operationOf(service, r), Attempt: sdkAttempt(r)}
+	id := r.Header.Get("Amz-Sdk-Invocation-Id")
+	n, known := p.known[id]
+	if !known {
+		p.calls[service+c.Operation]++
+		n = p.calls[service+c.Operation]
+		p.known[id] = n
+	}
+	c.N = n
+	return c
+}
+
+// fly takes the request to the engine and the answer back; nil is a connection that failed.
+func (x exchange) fly(arrived chan<- *answer) {
+	latency := x.process.world.latency(x.call)
+	time.Sleep(latency + x.fault.Stall)
+	if x.fault.Kind == FaultNoConnection {
+		arrived <- nil
+		return
+	}
+	a := x.fault.before(x.call)
+	if a == nil {
+		a = x.process.world.handle(x)
+	}
+	switch x.fault.Kind {
+	case FaultDeath:
+		x.process.kill()
+	case FaultLostAnswer:
+		a = nil
+	}
+	time.Sleep(latency)
+	arrived <- a
+}
