@@ -32,22 +32,25 @@ func Covers(h retention.Hold) string {
 	return what + ", " + string(h.Reason)
 }
 
-// AddHold writes the hold. True: the very same hold was there already, or an earlier try had written it.
-func (o *Operator) AddHold(ctx context.Context, row retention.Row) (already bool, err error) {
+// AddHold writes the hold and returns it as it stands. True: the very same hold was there already, or an earlier try had
+// written it.
+func (o *Operator) AddHold(ctx context.Context, row retention.Row) (stands retention.Row, already bool, err error) {
 	now := o.Now()
 	row.ExpiresAt = wholeSecond(row.ExpiresAt)
 	if err := CheckHold(row, now); err != nil {
-		return false, err
+		return retention.Row{}, false, err
 	}
 	row.CreatedAt = now
 	there, err := o.Holds.Put(ctx, row, now)
 	switch {
-	case err != nil || there == nil:
-		return false, err
+	case err != nil:
+		return retention.Row{}, false, err
+	case there == nil:
+		return row, false, nil
 	case sameHold(*there, row):
-		return true, nil
+		return *there, true, nil
 	}
-	return false, &ExistsError{Row: *there}
+	return retention.Row{}, false, &ExistsError{Row: *there}
 }
 
 // wholeSecond rounds up: the table keeps whole seconds, and a hold must not end before it was told to.

@@ -66,7 +66,7 @@ func TestHoldsAreCheckedBeforeTheyAreWritten(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			_, err := w.AddHold(t.Context(), aHold(test.change))
+			_, _, err := w.AddHold(t.Context(), aHold(test.change))
 			rows, readErr := w.Holds.AllRows(t.Context())
 			if readErr != nil {
 				t.Fatal(readErr)
@@ -128,7 +128,7 @@ func TestAHoldIsAddedOnceAndNeverReplaced(t *testing.T) {
 	half := now.Add(time.Hour + time.Millisecond)
 	hold := aHold(func(r *retention.Row) { r.ExpiresAt = half })
 	for _, want := range []bool{false, true} { // the second is the same command again, or its repetition after a lost answer
-		if already, err := w.AddHold(t.Context(), hold); already != want || err != nil {
+		if _, already, err := w.AddHold(t.Context(), hold); already != want || err != nil {
 			t.Fatalf("already %v, error %v", already, err)
 		}
 	}
@@ -141,7 +141,7 @@ func TestAHoldIsAddedOnceAndNeverReplaced(t *testing.T) {
 	} {
 		other := hold
 		change(&other)
-		_, err := w.AddHold(t.Context(), other)
+		_, _, err := w.AddHold(t.Context(), other)
 		want := `hold dispute-991 of warehouse:wh-17 exists already (prefix "pod/wh-17/991/", dispute_evidence); remove it first, or choose another id`
 		if _, ok := errors.AsType[*operator.ExistsError](err); !ok || text(err) != want {
 			t.Errorf("%s: error %v", sentence, err)
@@ -157,7 +157,7 @@ func TestAHoldIsAddedOnceAndNeverReplaced(t *testing.T) {
 	w.Now = func() time.Time { return now.Add(2 * time.Hour) }
 	later := hold
 	later.ExpiresAt, later.Note = time.Time{}, "again"
-	if already, err := w.AddHold(t.Context(), later); already || err != nil {
+	if _, already, err := w.AddHold(t.Context(), later); already || err != nil {
 		t.Errorf("over an expired hold: already %v, error %v", already, err)
 	}
 }
@@ -165,7 +165,7 @@ func TestAHoldIsAddedOnceAndNeverReplaced(t *testing.T) {
 func TestRemoveHold(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	if _, err := w.AddHold(t.Context(), aHold(nil)); err != nil {
+	if _, _, err := w.AddHold(t.Context(), aHold(nil)); err != nil {
 		t.Fatal(err)
 	}
 	for _, test := range []struct{ scope, id, want string }{
@@ -206,7 +206,7 @@ func (w *world) fillHolds(t *testing.T) {
 		aHold(func(r *retention.Row) { r.Scope = "*" }), aHold(func(r *retention.Row) { r.Scope = "warehouse:wh-18" }),
 		aHold(func(r *retention.Row) { r.ID, r.ExpiresAt = "short", now.Add(time.Second) }),
 	} {
-		if _, err := w.AddHold(t.Context(), row); err != nil {
+		if _, _, err := w.AddHold(t.Context(), row); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -277,7 +277,7 @@ func TestHoldsOfAStoreThatIsDownAreNeverNone(t *testing.T) {
 		"list all":   func() error { _, err := w.ListHolds(ctx, ""); return err },
 		"list a few": func() error { _, err := w.ListHolds(ctx, "warehouse:wh-17"); return err },
 		"cover":      func() error { _, err := w.Cover(ctx, runIn(inbox.StatePending)); return err },
-		"add":        func() error { _, err := w.AddHold(ctx, aHold(nil)); return err },
+		"add":        func() error { _, _, err := w.AddHold(ctx, aHold(nil)); return err },
 		"remove":     func() error { _, err := w.RemoveHold(ctx, "*", "x"); return err },
 		"stop":       func() error { _, _, err := w.Stop(ctx, "*", "alice", "why"); return err },
 		"resume":     func() error { _, err := w.Resume(ctx, "*"); return err },

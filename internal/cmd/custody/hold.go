@@ -56,7 +56,7 @@ Exit codes: 0 added, or there already; 1 failed; 2 usage; 4 another hold has the
 			if err != nil {
 				return err
 			}
-			already, err := s.AddHold(cmd.Context(), row)
+			row, already, err := s.AddHold(cmd.Context(), row)
 			if err != nil {
 				return s.explain(unsure(err, "custody hold list"))
 			}

@@ -69,14 +69,26 @@ func widthsOf(rows [][]string) []int {
 	return widths
 }
 
+// leastWidth is what the rows need when the last column is wrapped as much as its words allow.
+func leastWidth(rows [][]string) int {
+	widths := widthsOf(rows)
+	total := 0
+	for _, columns := range widths[:len(widths)-1] {
+		total += columns + gap
+	}
+	longest := 0
+	for _, row := range rows {
+		for word := range strings.FieldsSeq(row[len(row)-1]) {
+			longest = max(longest, utf8.RuneCountInString(word))
+		}
+	}
+	return total + longest
+}
+
 // fit leaves out the named columns, in that order, until the rows fit or no more may go.
 func fit(width int, rows [][]string, mayGo ...string) [][]string {
 	for _, heading := range mayGo {
-		total := -gap
-		for _, columns := range widthsOf(rows) {
-			total += columns + gap
-		}
-		if total <= width {
+		if leastWidth(rows) <= width {
 			break
 		}
 		column := slices.Index(rows[0], heading)

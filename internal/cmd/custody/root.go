@@ -65,7 +65,7 @@ func oneArg(name string) cobra.PositionalArgs {
 		case len(args) == 0:
 			return usagef("%s needs %s; `%s --help` shows an example", cmd.CommandPath(), name, cmd.CommandPath())
 		case len(args) > 1:
-			return usagef("%s takes one %s, and was given %d arguments; is something not quoted?", cmd.CommandPath(), name, len(args))
+			return usagef("%s takes %s and nothing else, but was given %d arguments; is something not quoted?", cmd.CommandPath(), name, len(args))
 		}
 		return nil
 	}

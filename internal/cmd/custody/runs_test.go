@@ -1,0 +1,129 @@
+package main_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+
+	"custody/internal/inbox"
+)
+
+// attention are runs of every kind that waits, their ages in the middle of a unit.
+func (x *tables) attention(t *testing.T) {
+	t.Helper()
+	since := func(d time.Duration, more func(*inbox.Run)) func(*inbox.Run) {
+		return func(r *inbox.Run) {
+			r.OpenSince = ago(d)
+			if more != nil {
+				more(r)
+			}
+		}
+	}
+	x.has(t, "r-new", inbox.StatePending, since(-time.Hour, func(r *inbox.Run) { r.Wake, r.WakeAt = "w", ago(0) }))
+	x.has(t, "r-due", inbox.StatePending, since(12*time.Minute+30*time.Second, nil))
+	x.has(t, "r-parked", inbox.StatePending, since(3*time.Hour+12*time.Minute+30*time.Second, func(r *inbox.Run) {
+		r.Attempts, r.NextAttemptAt = 3, time.Now().Add(25*time.Minute+30*time.Second)
+	}))
+	x.has(t, "r-works", inbox.StateRunning, since(24*time.Hour+30*time.Second, func(r *inbox.Run) {
+		r.LeaseToken, r.LeaseExpiresAt = "t", time.Now().Add(time.Hour)
+	}))
+	x.has(t, "r-failed", inbox.StateFailed, since(52*time.Hour+30*time.Minute, func(r *inbox.Run) { r.Attempts = 12 }))
+	x.has(t, "r-recorded", inbox.StateRecorded, since(100*24*time.Hour+30*time.Minute, nil))
+	x.has(t, "r-done", inbox.StateDone, nil)
+	x.has(t, "r-dismissed", inbox.StateDismissed, nil)
+}
+
+func TestRunsListsWhatHasNotEndedByAge(t *testing.T) {
+	t.Parallel()
+	x := newTables(t)
+	if got := x.does(t, "runs"); got != "0 open, 0 failed, 0 recorded\n" {
+		t.Errorf("of an empty table: %q", got)
+	}
+	if got := x.does(t, "runs", "--json"); got != "" {
+		t.Errorf("of an empty table as JSON: %q", got)
+	}
+	x.attention(t)
+	want := strings.TrimPrefix(`
+STATE     AGE    ATTEMPTS  WAITS FOR       SCOPE            RUN
+recorded  100d   0         operator        warehouse:wh-17  cleanup.run/r-recorded
+failed    2d4h   12        operator        warehouse:wh-17  cleanup.run/r-failed
+running   1d     0         its slice       warehouse:wh-17  cleanup.run/r-works
+pending   3h12m  3         attempt in 25m  warehouse:wh-17  cleanup.run/r-parked
+pending   12m    0         the next sweep  warehouse:wh-17  cleanup.run/r-due
+pending   0s     0         the stream      warehouse:wh-17  cleanup.run/r-new
+
+4 open, 1 failed, 1 recorded
+`, "\n")
+	if diff := cmp.Diff(want, x.does(t, "runs")); diff != "" {
+		t.Errorf("text (-want +got):\n%s", diff)
+	}
+}
+
+func TestRunsFitsNarrowTerminals(t *testing.T) {
+	t.Parallel()
+	x := newTables(t)
+	x.attention(t)
+	for columns, heading := range map[string]string{
+		"200": "STATE     AGE    ATTEMPTS  WAITS FOR       SCOPE            RUN",
+		"85":  "STATE     AGE    ATTEMPTS  WAITS FOR       SCOPE            RUN",
+		"80":  "STATE     AGE    WAITS FOR       SCOPE            RUN",
+		"60":  "STATE     AGE    WAITS FOR       RUN",
+		"20":  "STATE     AGE    WAITS FOR       RUN",
+		"no":  "STATE     AGE    ATTEMPTS  WAITS FOR       SCOPE            RUN",
+	} {
+		got, _, _ := strings.Cut(x.with("COLUMNS", columns).does(t, "runs"), "\n")
+		if diff := cmp.Diff(heading, got); diff != "" {
+			t.Errorf("COLUMNS=%s (-want +got):\n%s", columns, diff)
+		}
+	}
+}
+
+func TestRunsAsJSON(t *testing.T) {
+	t.Parallel()
+	x := newTables(t)
+	run := x.has(t, "r-1", inbox.StateRunning, func(r *inbox.Run) {
+		r.Attempts, r.LeaseToken, r.LeaseExpiresAt, r.NextAttemptAt = 2, "t", ago(time.Minute), ago(time.Hour)
+		r.Wake, r.WakeAt, r.WakeCount = "w", ago(time.Second), 4
+	})
+	got := objects(t, x.does(t, "runs", "--json"))
+	if len(got) != 1 {
+		t.Fatalf("%d objects", len(got))
+	}
+	if seconds, _ := got[0]["age_seconds"].(float64); seconds < 4*3600+30 || seconds > 5*3600 {
+		t.Errorf("age_seconds is %v", got[0]["age_seconds"])
+	}
+	delete(got[0], "age_seconds")
+	stamp := func(t time.Time) string { return t.UTC().Truncate(time.Millisecond).Format(time.RFC3339Nano) }
+	want := map[string]any{
+		"run": "cleanup.run/r-1", "command_type": "cleanup.run", "run_key": "r-1", "state": "running", "scope": "warehouse:wh-17",
+		"open_since": stamp(run.OpenSince), "received_at": stamp(run.ReceivedAt), "attempts": 2.0, "wake_count": 4.0,
+		"next_attempt_at": stamp(run.NextAttemptAt), "lease_expires_at": stamp(run.LeaseExpiresAt), "wake_at": stamp(run.WakeAt),
+	}
+	if diff := cmp.Diff(want, got[0]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestRunsGoesOnBehindARowThatIsNone(t *testing.T) {
+	t.Parallel()
+	x := newTables(t)
+	x.has(t, "r-1", inbox.StateFailed, nil)
+	_, err := x.db.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String("inbox"), Item: map[string]types.AttributeValue{
+		"pk": &types.AttributeValueMemberS{Value: "odd\x1b[2J"}, "open": &types.AttributeValueMemberS{Value: "failed"},
+		"open_since": &types.AttributeValueMemberN{Value: "1"},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := x.run(t, "runs")
+	if a.code != 1 || !strings.Contains(a.stdout, "cleanup.run/r-1") || strings.Contains(a.stderr, "\x1b") ||
+		!regexp.MustCompile(`(?s)row "odd.*": the key does not name a run\ncustody: 1 rows of the index could not be understood`).MatchString(a.stderr) {
+		t.Errorf("exit code %d\n%s\n%s", a.code, a.stdout, a.stderr)
+	}
+}
