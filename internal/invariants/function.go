@@ -1,6 +1,7 @@
 package invariants
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,12 +38,23 @@ const (
 // MinObjectAge of the world: how far the cutoff must lie in the past. It is above any skew of the clocks.
 const MinObjectAge = time.Hour
 
+const (
+	crashTime = 100 * time.Millisecond // until Lambda notices
+	killTime  = 10 * time.Millisecond  // behind the deadline that the function knows
+)
+
 var errFunction = errors.New("the function did not answer: it died, or its time ran out")
 
 // invoke lets an idle instance of the function work, or starts one. As on Lambda, a function that dies or outlives its time has
 // no result. lost is how long the caller waits before it loses sight of the invocation, which then goes on by itself; 0 is for ever.
 func invoke[T any](w *World, function string, t task, limit, lost time.Duration, work func(context.Context, *process) T) (T, error) {
-	p := w.acquire(function, t)
+	p, doomed := w.acquire(function, t)
+	var none T
+	if doomed {
+		p.kill()
+		w.Sleep(crashTime)
+		return none, errFunction
+	}
 	ctx, cancel := context.WithTimeout(w.ctx, limit)
 	done := make(chan T, 1)
 	w.flights.Go(func() {
@@ -61,7 +73,6 @@ func invoke[T any](w *World, function string, t task, limit, lost time.Duration,
 	if lost > 0 {
 		sight = time.After(lost)
 	}
-	var none T
 	select {
 	case result := <-done:
 		if p.isDead() {
@@ -69,7 +80,7 @@ func invoke[T any](w *World, function string, t task, limit, lost time.Duration,
 		}
 		return result, nil
 	case <-p.dead:
-	case <-time.After(limit): // Lambda's own clock: a function that is still at work is killed
+	case <-time.After(limit + killTime): // a function that is still at work is killed
 		p.kill()
 	case <-w.ctx.Done():
 		p.kill()
@@ -80,36 +91,26 @@ func invoke[T any](w *World, function string, t task, limit, lost time.Duration,
 	return none, errFunction
 }
 
-func (w *World) acquire(function string, t task) *process {
+// acquire finds an idle instance or starts one, and says whether it is to die at once.
+func (w *World) acquire(function string, t task) (p *process, doomed bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.idle[function] = slices.DeleteFunc(w.idle[function], (*process).isDead)
-	var p *process
 	if free := w.idle[function]; len(free) > 0 {
 		p, w.idle[function] = free[0], free[1:]
 	} else {
 		p = w.newProcess(function)
 	}
-	p.busy, p.task = true, t
-	return p
+	p.task = t
+	w.invoked[function]++
+	return p, w.options.Crash != nil && w.options.Crash(function, w.invoked[function])
 }
 
 func (w *World) release(p *process) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	p.busy = false
 	w.idle[p.function] = append(w.idle[p.function], p)
-	slices.SortFunc(w.idle[p.function], func(a, b *process) int { return len(a.name)*1000 - len(b.name)*1000 + cmpText(a.name, b.name) })
-}
-
-func cmpText(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
+	slices.SortFunc(w.idle[p.function], func(a, b *process) int { return cmp.Or(len(a.name)-len(b.name), cmp.Compare(a.name, b.name)) })
 }
 
 // ids makes values that no other process makes.
@@ -122,11 +123,11 @@ func (p *process) ids() func() string {
 	}
 }
 
-func (p *process) store() *dynamostore.Store { return dynamostore.New(p.tables(), inboxTable) }
+func (p *process) store() *dynamostore.Store { return dynamostore.New(p.db, inboxTable) }
 
 func (w *World) worker(p *process) *cleanup.Worker {
-	worker := cleanup.New(p.store(), dynamostore.NewHolds(p.tables(), holdsTable, slog.New(slog.DiscardHandler)),
-		s3versions.New(p.objects(), owner, p.now), w.set, p.now, p.ids())
+	worker := cleanup.New(p.store(), dynamostore.NewHolds(p.db, holdsTable, slog.New(slog.DiscardHandler)),
+		s3versions.New(p.bucket, owner, p.now), w.set, p.now, p.ids())
 	worker.Jitter = func(most time.Duration) time.Duration { return most / 2 }
 	return worker
 }

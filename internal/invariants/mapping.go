@@ -17,25 +17,22 @@ type StreamFault struct {
 	Abandon time.Duration // after this the mapping loses sight of its first invocation, which goes on; 0: never
 }
 
-// mapping reads the inbox table's stream and hands the records that carry a wake to the cleanup function, as Lambda's mapping
+// mapping takes the inbox table's stream and hands the records that carry a wake to the cleanup function, as Lambda's mapping
 // does: filtered by the template's own pattern, in order for each key, retried a bounded number of times, then dead-lettered.
+// The world's lock guards it.
 type mapping struct {
 	world    *World
 	filter   *lambda.Filter
 	settings lambda.MappingSettings
-	news     chan struct{}
 	lanes    map[string]chan streamRecord
-	read     string // sequence number of the last record that was read
-	matched  int
-	working  int // records that are handed over or wait for it: guarded by World.mu
+	matched  int // records that start a slice
+	working  int // records that are handed over or wait for it
 	dead     []string
 }
 
-// streamRecord is a record as the function sees it, and the raw text of it.
+// streamRecord is a record that starts a slice.
 type streamRecord struct {
 	events.DynamoDBEventRecord
-	text  json.RawMessage
-	n     int // of those that start a slice
 	fault StreamFault
 }
 
@@ -45,61 +42,29 @@ func newMapping(w *World) (*mapping, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &mapping{
-		world: w, filter: filter, settings: settings, news: make(chan struct{}, 1), lanes: map[string]chan streamRecord{},
-	}
-	m.tell()
-	return m, nil
+	return &mapping{world: w, filter: filter, settings: settings, lanes: map[string]chan streamRecord{}}, nil
 }
 
-// tell says that the table may have changed.
-func (m *mapping) tell() {
-	if m == nil {
-		return
-	}
-	select {
-	case m.news <- struct{}{}:
-	default:
-	}
-}
-
-func (m *mapping) run() {
-	for {
-		select {
-		case <-m.world.ctx.Done():
-			return
-		case <-m.news:
-			m.hand()
-		}
-	}
-}
-
-// hand puts what is new in the stream into the lanes of its keys.
-func (m *mapping) hand() {
-	m.world.mu.Lock()
-	defer m.world.mu.Unlock()
-	records, last, err := m.world.stream(m.read)
+// hand puts a record that is new in the stream into the lane of its key.
+func (m *mapping) hand(text []byte) {
+	pass, err := m.filter.Matches(text)
 	if err != nil {
-		m.world.observer.violate("the stream cannot be read: %v", err)
+		m.world.observer.violate("the filter cannot read a record: %v", err)
+	}
+	if !pass {
 		return
 	}
-	m.read = last
-	for _, r := range records {
-		pass, err := m.filter.Matches(r.text)
-		if err != nil {
-			m.world.observer.violate("the filter cannot read a record: %v", err)
-		}
-		if !pass {
-			continue
-		}
-		m.matched++
-		r.n = m.matched
-		if f := m.world.options.Stream; f != nil {
-			r.fault = f(r.n)
-		}
-		if !r.fault.Lose {
-			m.put(r)
-		}
+	var r streamRecord
+	if err := json.Unmarshal(text, &r.DynamoDBEventRecord); err != nil {
+		m.world.observer.violate("a record is not what the function takes: %v", err)
+		return
+	}
+	m.matched++
+	if f := m.world.options.Stream; f != nil {
+		r.fault = f(m.matched)
+	}
+	if !r.fault.Lose {
+		m.put(r)
 	}
 }
 
@@ -159,35 +124,38 @@ func (m *mapping) deliver(r streamRecord) {
 	}
 }
 
-// stream reads the inbox table's records behind the sequence number, and the last one's number. The world's lock is held.
-func (w *World) stream(after string) (records []streamRecord, last string, err error) {
-	last = after
-	if w.observer.streamARN == "" {
+// stream reads what is new in the inbox table's stream. The world's lock is held.
+func (w *World) stream() ([]json.RawMessage, error) {
+	o := &w.observer
+	if o.streamARN == "" {
 		if err := w.findStream(); err != nil {
-			return nil, last, err
+			return nil, err
 		}
 	}
-	in := map[string]any{"StreamArn": w.observer.streamARN, "ShardId": w.observer.shard, "ShardIteratorType": "TRIM_HORIZON"}
-	if after != "" {
-		in["ShardIteratorType"], in["SequenceNumber"] = "AFTER_SEQUENCE_NUMBER", after
-	}
-	var at struct{ ShardIterator string }
-	if err := w.db("DynamoDBStreams_20120810.GetShardIterator", in, &at); err != nil {
-		return nil, last, err
-	}
-	var out struct{ Records []json.RawMessage }
-	if err := w.db("DynamoDBStreams_20120810.GetRecords", at, &out); err != nil {
-		return nil, last, err
-	}
-	for _, text := range out.Records {
-		r := streamRecord{text: text}
-		if err := json.Unmarshal(text, &r.DynamoDBEventRecord); err != nil {
-			return nil, last, err
+	if o.iterator == "" || time.Since(o.iteratorMade) > iteratorAge {
+		in := map[string]any{"StreamArn": o.streamARN, "ShardId": o.shard, "ShardIteratorType": "TRIM_HORIZON"}
+		if o.seen != "" {
+			in["ShardIteratorType"], in["SequenceNumber"] = "AFTER_SEQUENCE_NUMBER", o.seen
 		}
-		records, last = append(records, r), r.Change.SequenceNumber
+		var at struct{ ShardIterator string }
+		if err := w.db("DynamoDBStreams_20120810.GetShardIterator", in, &at); err != nil {
+			return nil, err
+		}
+		o.iterator, o.iteratorMade = at.ShardIterator, time.Now()
 	}
-	return records, last, nil
+	var out struct {
+		Records           []json.RawMessage
+		NextShardIterator string
+	}
+	if err := w.db("DynamoDBStreams_20120810.GetRecords", map[string]any{"ShardIterator": o.iterator}, &out); err != nil {
+		return nil, err
+	}
+	o.iterator, o.iteratorMade = out.NextShardIterator, time.Now()
+	return out.Records, nil
 }
+
+// iteratorAge is when an iterator is replaced: it lives for 15 minutes.
+const iteratorAge = 10 * time.Minute
 
 func (w *World) findStream() error {
 	var table struct {

@@ -15,7 +15,9 @@ type observer struct {
 	world      *World
 	violations []string
 
-	streamARN, shard, seen string // of the inbox table's stream, which is the complete list of what was written to it
+	// Where the observer is in the inbox table's stream, which is the complete list of what was written to it.
+	streamARN, shard, iterator, seen string
+	iteratorMade                     time.Time
 
 	keys       map[string]*keyBook
 	runs       map[string]*runBook // by item key
@@ -87,23 +89,28 @@ type change struct {
 	old, new item
 }
 
-// changes reads what was written since the last time.
+// changes reads what was written since the last time, and hands it on to the mapping.
 func (o *observer) changes() []change {
-	records, last, err := o.world.stream(o.seen)
+	records, err := o.world.stream()
 	if err != nil {
 		o.violate("the stream cannot be read: %v", err)
 		return nil
 	}
-	o.seen = last
 	var out []change
-	for _, r := range records {
-		var text struct {
-			Change struct{ NewImage, OldImage item } `json:"dynamodb"`
+	for _, text := range records {
+		var r struct {
+			EventName string `json:"eventName"`
+			Change    struct {
+				Keys, NewImage, OldImage item
+				SequenceNumber           string
+			} `json:"dynamodb"`
 		}
-		if err := json.Unmarshal(r.text, &text); err != nil {
+		if err := json.Unmarshal(text, &r); err != nil {
 			o.violate("a record cannot be read: %v", err)
 		}
-		out = append(out, change{r.EventName, r.Change.Keys["pk"].String(), text.Change.OldImage, text.Change.NewImage})
+		o.seen = r.Change.SequenceNumber
+		out = append(out, change{r.EventName, r.Change.Keys.text("pk"), r.Change.OldImage, r.Change.NewImage})
+		o.world.mapping.hand(text)
 	}
 	return out
 }

@@ -22,8 +22,9 @@ type process struct {
 	skew     time.Duration
 	dead     chan struct{}
 	die      sync.Once
-	busy     bool // guarded by World.mu, as all below
-	task     task
+	task     task // guarded by World.mu, as all below
+	db       *dynamodb.Client
+	bucket   *s3.Client
 
 	calls map[string]int // of each operation
 	known map[string]int // invocation of the SDK to the call's number
@@ -41,11 +42,16 @@ type task struct {
 
 func (w *World) newProcess(function string) *process {
 	w.started[function]++
-	return &process{
-		world: w, function: function, name: fmt.Sprintf("%s-%d", function, w.started[function]), skew: w.options.Skew[function],
+	p := &process{
+		world: w, function: function, name: fmt.Sprintf("%s-%d", function, w.started[function]),
 		dead: make(chan struct{}), calls: map[string]int{}, known: map[string]int{},
 		tokens: map[string]string{}, reads: map[string][]holdsRead{},
 	}
+	if w.options.Skew != nil {
+		p.skew = w.options.Skew(p.name)
+	}
+	p.db, p.bucket = p.tables(), p.objects()
+	return p
 }
 
 // now is the process's own clock.

@@ -27,10 +27,13 @@ const (
 
 // Options say how a world differs from a healthy one.
 type Options struct {
-	Seed     uint64                   // of the latencies
-	Fault    func(Call) Fault         // nil: nothing fails; called for every attempt
-	Stream   func(n int) StreamFault  // nil: nothing fails; called for every record that starts a slice
-	Skew     map[string]time.Duration // how far a function's clock runs ahead
+	Seed   uint64                  // of the latencies
+	Fault  func(Call) Fault        // nil: nothing fails; called for every attempt
+	Stream func(n int) StreamFault // nil: nothing fails; called for every record that starts a slice
+	// Skew is how far the clock of a process runs ahead; nil: all clocks are right.
+	Skew func(process string) time.Duration
+	// Crash says whether an invocation, counted from 1 for each function, dies before the function does anything; nil: none does.
+	Crash    func(function string, n int) bool
 	PageSize int                      // most entries of a page of a listing; 0: as many as were asked for
 	Latency  func(Call) time.Duration // one way, on top of some milliseconds; nil: none
 	Settings func(*cleanup.Settings)  // changes to the cleanup function's settings
@@ -56,6 +59,7 @@ type World struct {
 	tables   *localdb.Engine
 	objects  *locals3.Engine
 	started  map[string]int // processes of each function
+	invoked  map[string]int // invocations of each function
 	idle     map[string][]*process
 	calls    []Call
 	observer observer
@@ -72,7 +76,7 @@ func New(o Options) (*World, error) {
 	time.Sleep(time.Until(time.Unix(epoch, 0)))
 	w := &World{
 		options: o, tables: localdb.New(localdb.Options{}), objects: locals3.New(locals3.Options{}),
-		started: map[string]int{}, idle: map[string][]*process{},
+		started: map[string]int{}, invoked: map[string]int{}, idle: map[string][]*process{},
 		set: cleanup.Settings{
 			DeleteScopes: []string{"*"}, DeleteConcurrency: 1, SliceBudget: 240 * time.Second, LeaseDuration: 90 * time.Second,
 			ScanCeiling: 10, AttemptCeiling: 12, Retention: 90 * 24 * time.Hour,
@@ -188,9 +192,7 @@ func (w *World) handle(x exchange) *answer {
 	if x.call.Service == ServiceS3 {
 		return w.observer.object(x, func() *answer { return w.serveObjects(x) })
 	}
-	a := w.observer.table(x, func() *answer { return serve(w.tables, x.request, x.body) })
-	w.mapping.tell()
-	return a
+	return w.observer.table(x, func() *answer { return serve(w.tables, x.request, x.body) })
 }
 
 // paged makes the pages of a listing small.
@@ -212,7 +214,6 @@ func (w *World) Start() error {
 		return err
 	}
 	w.mapping = m
-	w.loops.Go(m.run)
 	w.loops.Go(w.schedule)
 	return nil
 }
