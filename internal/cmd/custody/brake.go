@@ -11,54 +11,61 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// stopFlags are the flags of `stop`.
+type stopFlags struct {
+	tables        tableFlags
+	who           whoFlag
+	scope, reason string
+	asJSON        bool
+}
+
 func newStop() *cobra.Command {
-	var tables tableFlags
-	var who whoFlag
-	var scope, reason string
-	var asJSON bool
+	var flags stopFlags
 	cmd := &cobra.Command{
 		Use:   "stop [--scope SCOPE] --reason WHY",
 		Short: "Put on the emergency brake: runs delete nothing until it is lifted",
-		Long: `stop puts on the emergency brake, for every run or for those of one scope. It counts at once: no batch is sent more than
-5 s after the brake was put on. Runs that it covers park with the category stopped, which costs no attempt, and go on by
-themselves after custody resume. Deliveries are still accepted.
+		Long: `stop puts on the emergency brake, for every run or for those of one scope. It counts at once: no batch is sent
+more than 5 s after the brake was put on. Runs that it covers park with the category stopped, which costs no
+attempt, and go on by themselves after custody resume. Deliveries are still accepted.
 
 Exit codes: 0 stopped, or stopped already; 1 failed; 2 usage; 4 the brake's row is another hold.`,
 		Example: `  custody stop --scope warehouse:wh-17 --reason 'wrong cutoff, see INC-7'`,
 		Args:    noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if reason == "" {
-				return usagef("%s needs --reason: whoever finds everything stopped wants to know why", cmd.CommandPath())
-			}
-			by, err := who.who()
-			if err != nil {
-				return err
-			}
-			s, err := open(cmd.Context(), &tables, tables.holdsTable())
-			if err != nil {
-				return err
-			}
-			row, already, err := s.Stop(cmd.Context(), scope, by, reason)
-			if err != nil {
-				return s.explain(unsure(err, "custody hold list"))
-			}
-			if asJSON {
-				return jsonLine(cmd.OutOrStdout(), holdChange{Done: "stopped", Already: already, holdLine: holdLineOf(row, s.Now())})
-			}
-			word := "stopped"
-			if already {
-				word = "was stopped already"
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s %s, %s\n`%s` lifts it\n", scopeWords(row.Scope), word, printable(signed(row, s.Now())), liftCommand(row))
-			return nil
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return flags.stop(cmd) },
 	}
-	tables.addHolds(cmd)
-	who.add(cmd)
-	addScope(cmd, &scope)
-	cmd.Flags().StringVar(&reason, "reason", "", "`WHY`, for whoever finds it (required)")
-	addJSON(cmd, &asJSON)
+	flags.tables.addHolds(cmd)
+	flags.who.add(cmd)
+	addScope(cmd, &flags.scope)
+	cmd.Flags().StringVar(&flags.reason, "reason", "", "`WHY`, for whoever finds it (required)")
+	addJSON(cmd, &flags.asJSON)
 	return cmd
+}
+
+func (f *stopFlags) stop(cmd *cobra.Command) error {
+	if f.reason == "" {
+		return usagef("%s needs --reason: whoever finds everything stopped wants to know why", cmd.CommandPath())
+	}
+	by, err := f.who.who()
+	if err != nil {
+		return err
+	}
+	s, err := open(cmd.Context(), &f.tables, f.tables.holdsTable())
+	if err != nil {
+		return err
+	}
+	row, already, err := s.Stop(cmd.Context(), f.scope, by, f.reason)
+	if err != nil {
+		return s.explain(unsure(err, "custody hold list"))
+	}
+	if f.asJSON {
+		return jsonLine(cmd.OutOrStdout(), holdChange{Done: "stopped", Already: already, holdLine: holdLineOf(row, s.Now())})
+	}
+	word := "stopped"
+	if already {
+		word = "was stopped already"
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%s %s, %s\n`%s` lifts it\n", scopeWords(row.Scope), word, printable(signed(row, s.Now())), liftCommand(row))
+	return nil
 }
 
 func newResume() *cobra.Command {
@@ -68,8 +75,8 @@ func newResume() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resume [--scope SCOPE]",
 		Short: "Lift the emergency brake",
-		Long: `resume lifts the brake that custody stop put on for the same scope; without --scope, the one for all. Parked runs go on by
-themselves, within a minute or so. It says when another brake still covers some of them.
+		Long: `resume lifts the brake that custody stop put on for the same scope; without --scope, the one for all. Parked
+runs go on by themselves, within a minute or so. It says when another brake still covers some of them.
 
 Exit codes: 0 lifted, 1 failed, 2 usage, 3 no such brake, 4 the brake's row is another hold.`,
 		Example: `  custody resume --scope warehouse:wh-17`,

@@ -15,8 +15,9 @@ func newHold() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "hold",
 		Short: "Add, remove and list the reasons not to delete",
-		Long: `hold keeps the holds table: a hold covers one key, or every key that begins with a prefix, for the runs of one scope or,
-with scope *, for all. What it covers is not deleted while it is in force. Other systems may write the table too.`,
+		Long: `hold keeps the holds table: a hold covers one key, or every key that begins with a prefix, for the runs of one
+scope or, with scope *, for all. What it covers is not deleted while it is in force. Other systems may write
+the table too.`,
 		Example: `  custody hold list --scope warehouse:wh-17`,
 		Args:    noArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -27,19 +28,20 @@ with scope *, for all. What it covers is not deleted while it is in force. Other
 
 // holdFlags are the flags of `hold add`.
 type holdFlags struct {
+	tables                                    tableFlags
+	who                                       whoFlag
 	scope, key, prefix, reason, note, expires string
+	asJSON                                    bool
 }
 
 func newHoldAdd() *cobra.Command {
-	var tables tableFlags
-	var who whoFlag
 	var flags holdFlags
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "add ID --scope SCOPE (--key KEY | --prefix PREFIX) --reason WORD",
 		Short: "Keep a key, or what begins with a prefix, from being deleted",
-		Long: `add writes a hold under an ID of your choice. A run reads the holds before every batch, at most 5 s before it deletes. An ID
-that the scope has already is refused unless it is the very same hold; a hold is never replaced, remove it first.
+		Long: `add writes a hold under an ID of your choice. A run reads the holds before every batch, at most 5 s before it
+deletes. An ID that the scope has already is refused unless it is the very same hold; a hold is never
+replaced, remove it first.
 
 Reasons: legal_hold, dispute_evidence, active_manifest, other. (The emergency brake is custody stop.)
 
@@ -47,27 +49,10 @@ Exit codes: 0 added, or there already; 1 failed; 2 usage; 4 another hold has the
 		Example: `  custody hold add dispute-991 --scope warehouse:wh-17 --prefix pod/wh-17/dispute-991/ \
       --reason dispute_evidence --note 'case 991' --expires 2099-01-31T00:00:00Z`,
 		Args: oneArg("an ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			row, err := flags.row(args[0], &who)
-			if err != nil {
-				return err
-			}
-			s, err := open(cmd.Context(), &tables, tables.holdsTable())
-			if err != nil {
-				return err
-			}
-			row, already, err := s.AddHold(cmd.Context(), row)
-			if err != nil {
-				return s.explain(unsure(err, "custody hold list"))
-			}
-			for _, warning := range operator.Warnings(row.Hold) {
-				fmt.Fprintln(cmd.ErrOrStderr(), "custody: warning:", printable(warning))
-			}
-			return writeAdded(cmd.OutOrStdout(), row, already, s.Now(), asJSON)
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return flags.add(cmd, args[0]) },
 	}
-	tables.addHolds(cmd)
-	who.add(cmd)
+	flags.tables.addHolds(cmd)
+	flags.who.add(cmd)
 	f := cmd.Flags()
 	f.StringVar(&flags.scope, "scope", "", "whose runs it holds back: `SCOPE` such as warehouse:wh-17, or * for all")
 	f.StringVar(&flags.key, "key", "", "the one object `KEY` that it covers")
@@ -75,12 +60,31 @@ Exit codes: 0 added, or there already; 1 failed; 2 usage; 4 another hold has the
 	f.StringVar(&flags.reason, "reason", "", "`WORD`: legal_hold, dispute_evidence, active_manifest or other")
 	f.StringVar(&flags.note, "note", "", "`TEXT` for whoever reads it later")
 	f.StringVar(&flags.expires, "expires", "", "`TIME` at which it is over, RFC 3339; never without it")
-	addJSON(cmd, &asJSON)
+	addJSON(cmd, &flags.asJSON)
 	return cmd
 }
 
-func (f *holdFlags) row(id string, who *whoFlag) (retention.Row, error) {
-	by, err := who.who()
+func (f *holdFlags) add(cmd *cobra.Command, id string) error {
+	row, err := f.row(id)
+	if err != nil {
+		return err
+	}
+	s, err := open(cmd.Context(), &f.tables, f.tables.holdsTable())
+	if err != nil {
+		return err
+	}
+	row, already, err := s.AddHold(cmd.Context(), row)
+	if err != nil {
+		return s.explain(unsure(err, "custody hold list"))
+	}
+	for _, warning := range operator.Warnings(row.Hold) {
+		fmt.Fprintln(cmd.ErrOrStderr(), "custody: warning:", printable(warning))
+	}
+	return writeAdded(cmd.OutOrStdout(), row, already, s.Now(), f.asJSON)
+}
+
+func (f *holdFlags) row(id string) (retention.Row, error) {
+	by, err := f.who.who()
 	if err != nil {
 		return retention.Row{}, err
 	}
@@ -115,8 +119,8 @@ func newHoldRemove() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "remove ID --scope SCOPE",
 		Short: "Let what a hold covers be deleted again",
-		Long: `remove deletes a hold and prints what it said. What it covered goes with the next scan of a run that selects it; runs that
-are done do not come back for it.
+		Long: `remove deletes a hold and prints what it said. What it covered goes with the next scan of a run that selects
+it; runs that are done do not come back for it.
 
 Exit codes: 0 removed, 1 failed, 2 usage, 3 no such hold.`,
 		Example: `  custody hold remove dispute-991 --scope warehouse:wh-17`,
@@ -150,9 +154,9 @@ func newHoldList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [--scope SCOPE]",
 		Short: "List the holds and the brakes",
-		Long: `list shows the holds that runs of a scope are decided by: its own and those for all. Without --scope it shows those of every
-scope; that reads the whole holds table, which is small. Rows that are over, and rows that cannot be understood (they hold
-their whole scope), are shown as such.
+		Long: `list shows the holds that runs of a scope are decided by: its own and those for all. Without --scope it shows
+those of every scope; that reads the whole holds table, which is small. Rows that are over, and rows that
+cannot be understood (they hold their whole scope), are shown as such.
 
 Exit codes: 0 listed, also when there is none; 1 failed; 2 usage.`,
 		Example: `  custody hold list --scope warehouse:wh-17`,

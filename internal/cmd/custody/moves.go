@@ -27,25 +27,27 @@ func operatorMoves() []moveCommand {
 	return []moveCommand{
 		{
 			name: inbox.MoveRetry, make: (*operator.Operator).Retry, short: "Start a failed run again",
-			long: `retry puts a failed run before the cleanup function again, from the start of its selection: what S3 refused or somebody
-mended lies anywhere in it. Attempts begin at 0. Any other state is refused.`,
+			long: `retry puts a failed run before the cleanup function again, from the start of its selection: what S3 refused or
+somebody mended lies anywhere in it. Attempts begin at 0. Any other state is refused.`,
 			example:    "  custody retry r-1 --reason 'bucket policy mended'",
 			reasonFlag: "`WHY` it is retried, kept in the run",
 			done:       "it starts again from the first key",
 		},
 		{
 			name: inbox.MoveRelease, make: (*operator.Operator).Release, short: "Start a recorded run, or one that ended as a dry run",
-			long: `release starts a run that was claimed in the record-only stage, or one that is done after a dry run. Its first slice pins
-the mode anew: whether it deletes is decided by DeleteScopes as they are then. Any other state is refused.`,
+			long: `release starts a run that was claimed in the record-only stage, or one that is done after a dry run. Its first
+slice pins the mode anew: whether it deletes is decided by DeleteScopes as they are then. Any other state is
+refused.`,
 			example:    "  custody release cleanup.run/r-1",
 			reasonFlag: "`WHY` it is released, kept in the run",
 			done:       "its first slice decides whether it deletes",
 		},
 		{
 			name: inbox.MoveDismiss, make: (*operator.Operator).Dismiss, short: "Give a run up, with a reason",
-			long: `dismiss gives a run up: what it has not deleted stays. A slice that works on it is refused at its next write and stops;
-the batch that it has on its way at that moment may still be deleted. The item expires after CUSTODY_RETENTION_DAYS
-(90 without it). A run that has ended is refused. There is no way back: the producer sends a new run.`,
+			long: `dismiss gives a run up: what it has not deleted stays. A slice that works on it is refused at its next write
+and stops; the batch that it has on its way at that moment may still be deleted. The item expires after
+CUSTODY_RETENTION_DAYS (90 without it). A run that has ended is refused. There is no way back: the producer
+sends a new run.`,
 			example:      "  custody dismiss r-1 --reason 'wrong cutoff, see INC-7'",
 			reasonFlag:   "`WHY` it is given up, kept in the run (required)",
 			done:         "nothing more of it is deleted",
@@ -54,48 +56,56 @@ the batch that it has on its way at that moment may still be deleted. The item e
 	}
 }
 
+// moveFlags are the flags of a move.
+type moveFlags struct {
+	tables tableFlags
+	who    whoFlag
+	reason string
+	asJSON bool
+}
+
 func newMove(m moveCommand) *cobra.Command {
-	var tables tableFlags
-	var who whoFlag
-	var reason string
-	var asJSON bool
+	var flags moveFlags
 	cmd := &cobra.Command{
 		Use:     m.name + " RUN",
 		Short:   m.short,
 		Long:    m.long + "\n\n" + runName + "\n\nExit codes: 0 done, 1 failed, 2 usage, 3 no such run, 4 refused by the run's state.",
 		Example: m.example,
 		Args:    oneArg("a RUN"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if m.needsAReason && reason == "" {
-				return usagef("%s needs --reason: whoever looks at the run wants to know why", cmd.CommandPath())
-			}
-			by, err := who.who()
-			if err != nil {
-				return err
-			}
-			s, err := open(cmd.Context(), &tables, tables.inboxTable())
-			if err != nil {
-				return err
-			}
-			found, err := s.Find(cmd.Context(), args[0])
-			if err != nil {
-				return s.explain(err)
-			}
-			run, err := m.make(s.Operator, cmd.Context(), found.Run.RunKey(), by, reason)
-			if err != nil {
-				return s.explain(unsure(err, "custody show "+quoted(found.Run.RunKey().String())))
-			}
-			return writeMove(cmd.OutOrStdout(), m, run, asJSON)
-		},
+		RunE:    func(cmd *cobra.Command, args []string) error { return flags.move(cmd, m, args[0]) },
 	}
 	if m.needsAReason {
 		cmd.Use += " --reason WHY"
 	}
-	tables.addInbox(cmd)
-	who.add(cmd)
-	cmd.Flags().StringVar(&reason, "reason", "", m.reasonFlag)
-	addJSON(cmd, &asJSON)
+	flags.tables.addInbox(cmd)
+	flags.who.add(cmd)
+	cmd.Flags().StringVar(&flags.reason, "reason", "", m.reasonFlag)
+	addJSON(cmd, &flags.asJSON)
 	return cmd
+}
+
+func (f *moveFlags) move(cmd *cobra.Command, m moveCommand, name string) error {
+	if m.needsAReason && f.reason == "" {
+		return usagef("%s needs --reason: whoever looks at the run wants to know why", cmd.CommandPath())
+	}
+	by, err := f.who.who()
+	if err != nil {
+		return err
+	}
+	s, err := open(cmd.Context(), &f.tables, f.tables.inboxTable())
+	if err != nil {
+		return err
+	}
+	found, err := s.Find(cmd.Context(), name)
+	if err != nil {
+		return s.explain(err)
+	}
+	key := found.Run.RunKey()
+	run, err := m.make(s.Operator, cmd.Context(), key, by, f.reason)
+	if err != nil {
+		return s.explain(unsure(err, "custody show "+quoted(key.String())))
+	}
+	return writeMove(cmd.OutOrStdout(), m, run, f.asJSON)
 }
 
 // unsure says after a failed write that it may have been made all the same, and what tells.

@@ -174,6 +174,11 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 			}
 		}
 	}
+	for line := range strings.Lines(x.does(t, "--help")) {
+		if len(line) > 121 {
+			t.Errorf("a line of %d columns: %s", len(line), line)
+		}
+	}
 	if help := x.does(t, "--help"); !strings.Contains(help, "  4  refused: the run's state") || !strings.Contains(help, "  3  not found") {
 		t.Errorf("the exit codes are not documented:\n%s", help)
 	}

@@ -21,8 +21,8 @@ Custody takes signed HTTP deliveries into custody before it acknowledges them, a
 from there. This tool shows an operator what runs there are and moves them, keeps the holds and the emergency brake, and
 starts the whole of it on this machine.
 
-The tables are named by --table and --holds-table, or by CUSTODY_TABLE and CUSTODY_HOLDS_TABLE. AWS is reached by the standard
-environment: AWS_PROFILE, AWS_REGION, AWS_ENDPOINT_URL_DYNAMODB and the others.
+The tables are named by --table and --holds-table, or by CUSTODY_TABLE and CUSTODY_HOLDS_TABLE. AWS is reached by
+the standard environment: AWS_PROFILE, AWS_REGION, AWS_ENDPOINT_URL_DYNAMODB and the others.
 
 Exit codes:
   0  done

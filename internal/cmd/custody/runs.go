@@ -17,9 +17,9 @@ func newRuns() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "runs",
 		Short: "List the open, failed and recorded runs, the oldest first",
-		Long: `runs is the recovery query: every run that has not ended, the one that stands in its state longest first. Open runs
-(pending, running) go on by themselves; failed and recorded ones wait for an operator. It reads the table's index page by
-page and never scans. The index is a moment late; custody show reads the item itself.
+		Long: `runs is the recovery query: every run that has not ended, the one that stands in its state longest first. Open
+runs (pending, running) go on by themselves; failed and recorded ones wait for an operator. It reads the
+table's index page by page and never scans. The index is a moment late; custody show reads the item itself.
 
 Exit codes: 0 listed, also when there is nothing; 1 failed, also when a row could not be understood; 2 usage.`,
 		Example: `  custody runs

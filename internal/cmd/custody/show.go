@@ -20,9 +20,10 @@ func newShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show RUN",
 		Short: "Show everything about one run: cause, what comes next, what you can do",
-		Long: `show reads one run and says where it came from, what it may delete, its state and who holds its lease, where it is, what
-it deleted and kept, its last error in words with the heading of the runbook, what happens next, and what you can do.
-With CUSTODY_HOLDS_TABLE or --holds-table it also says which holds and brakes are in force for it.
+		Long: `show reads one run and says where it came from, what it may delete, its state and who holds its lease, where
+it is, what it deleted and kept, its last error in words with the heading of the runbook, what happens next,
+and what you can do. With CUSTODY_HOLDS_TABLE or --holds-table it also says which holds and brakes are in
+force for it.
 
 ` + runName + `
 
