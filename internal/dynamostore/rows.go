@@ -2,8 +2,11 @@ package dynamostore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
+	"strconv"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -57,12 +60,26 @@ func row(it item) (inbox.Run, error) {
 	pk := keyOf(it)
 	key, ok := inbox.ParseItemKey(pk)
 	if !ok {
-		return inbox.Run{}, &inbox.BadRow{ItemKey: pk, Err: fmt.Errorf("the key does not name a run")}
+		return inbox.Run{}, &inbox.BadRow{ItemKey: pk, OpenSince: openSince(it), Err: errors.New("the key does not name a run")}
 	}
 	run, err := decodeRun(it)
 	if err != nil {
-		return inbox.Run{}, &inbox.BadRow{ItemKey: pk, Err: err}
+		return inbox.Run{}, &inbox.BadRow{ItemKey: pk, OpenSince: openSince(it), Err: err}
 	}
 	run.Type, run.Key = key.Type, key.Key
 	return *run, nil
+}
+
+// openSince reads one attribute of a row whose others cannot be read. The index has it in every row, since it is the sort key,
+// and as a number; only one that is no number of milliseconds gives a zero time.
+func openSince(it item) time.Time {
+	n, ok := it[string(inbox.AttrOpenSince)].(*types.AttributeValueMemberN)
+	if !ok {
+		return time.Time{}
+	}
+	ms, err := strconv.ParseInt(n.Value, 10, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
 }

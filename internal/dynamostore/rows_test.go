@@ -28,23 +28,27 @@ func TestRowsAreReadOldestFirstAndABadOneIsPassedBy(t *testing.T) {
 			t.Fatalf("claim: %+v, %v", existing, err)
 		}
 	}
-	for pk, wake := range map[string]types.AttributeValue{
-		"odd":               &types.AttributeValueMemberS{Value: "w"},
-		"run#cleanup.run#x": &types.AttributeValueMemberSS{Value: []string{"w"}},
+	text := func(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+	number := func(n string) types.AttributeValue { return &types.AttributeValueMemberN{Value: n} }
+	set := &types.AttributeValueMemberSS{Value: []string{"w"}}
+	for pk, row := range map[string]struct{ wake, since types.AttributeValue }{
+		"odd":               {text("w"), number("1000")},
+		"run#cleanup.run#x": {set, number("1001")},
+		"run#cleanup.run#y": {set, number("1000.5")}, // an index takes any number
+		"run#cleanup.run#z": {set, number("1e30")},
 	} {
 		_, err := db.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String(tableName), Item: map[string]types.AttributeValue{
-			"pk": &types.AttributeValueMemberS{Value: pk}, "open": &types.AttributeValueMemberS{Value: "open"},
-			"open_since": &types.AttributeValueMemberN{Value: "1"}, "wake": wake,
+			"pk": text(pk), "open": text("open"), "open_since": row.since, "wake": row.wake,
 		}})
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	var keys []string
-	bad := map[string]bool{}
+	bad := map[string]time.Time{}
 	for run, err := range s.Rows(t.Context(), "open") {
 		if row, ok := errors.AsType[*inbox.BadRow](err); ok {
-			bad[row.ItemKey] = true
+			bad[row.ItemKey] = row.OpenSince
 			continue
 		}
 		if err != nil {
@@ -59,7 +63,10 @@ func TestRowsAreReadOldestFirstAndABadOneIsPassedBy(t *testing.T) {
 	if diff := cmp.Diff(want, keys); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(map[string]bool{"odd": true, "run#cleanup.run#x": true}, bad); diff != "" {
+	since := map[string]time.Time{
+		"odd": time.UnixMilli(1000).UTC(), "run#cleanup.run#x": time.UnixMilli(1001).UTC(), "run#cleanup.run#y": {}, "run#cleanup.run#z": {},
+	}
+	if diff := cmp.Diff(since, bad); diff != "" {
 		t.Errorf("bad rows (-want +got):\n%s", diff)
 	}
 }

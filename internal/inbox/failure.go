@@ -3,6 +3,7 @@ package inbox
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Category is why a slice did not finish its run, from a closed list: it stands in the item, the log line, the metric
@@ -109,10 +110,11 @@ var ErrUnavailable = errors.New("store unavailable")
 // ErrTooLarge is an item that would not fit into the 400 KB that DynamoDB allows.
 var ErrTooLarge = errors.New("item too large")
 
-// BadRow is a row of the index that could not be understood. The sweep passes it by.
+// BadRow is a row of the index that could not be understood. The sweep passes it by, and counts its age all the same.
 type BadRow struct {
-	ItemKey string
-	Err     error
+	ItemKey   string
+	OpenSince time.Time // since when it is in the index; zero where even that cannot be read
+	Err       error
 }
 
 func (b *BadRow) Error() string { return fmt.Sprintf("row %q: %v", b.ItemKey, b.Err) }

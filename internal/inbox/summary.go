@@ -64,13 +64,20 @@ type SliceSummary struct {
 
 // SweepSummary is what one tick of the sweeper saw and did.
 type SweepSummary struct {
-	Open, Failed, Recorded int           // rows in the index
-	Counted                bool          // whether the open rows could be read; without it no age is published
-	OldestOpenAge          time.Duration // 0 when nothing is open
-	Woken, GivenUp         int
-	Refused                int // moves that met a run which had moved on: an expected answer
-	BadRows, Errors        int
-	Limited                bool   // the tick's limit of moves was reached
-	Problem                string // the first error in words
-	Duration               time.Duration
+	// Open counts the rows of open runs that were read, those that could not be understood among them.
+	Open int
+	// Failed and Recorded count the rows of their partitions, each up to 10,000. They are -1 where nothing could be read, since
+	// a zero would say that all is well; a reading that broke off gives the rows up to there.
+	Failed, Recorded int
+	// Counted says that Open and OldestOpenAge may be published: the time of at least one open row is known (the oldest comes
+	// first, so a reading that broke off behind it is enough), or all of the partition was read and it is empty. It is false
+	// where the index could not be read, or has rows and none of them tells its time: silence starts an alarm, a zero ends one.
+	Counted         bool
+	OldestOpenAge   time.Duration // of the row that is open for the longest, understood or not; 0 when nothing is open
+	Woken, GivenUp  int
+	Refused         int // moves that met a run which had moved on: an expected answer
+	BadRows, Errors int
+	Limited         bool   // the tick's limit of moves was reached
+	Problem         string // the first error in words
+	Duration        time.Duration
 }

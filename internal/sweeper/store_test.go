@@ -168,7 +168,7 @@ func TestSweepMovesWhatIsStuckInTheTable(t *testing.T) {
 		"pk": text("run#cleanup.run#broken"), "open": text("open"), "open_since": at(time.Hour), "attempts": text("many")})
 
 	first := x.sweeper(settings).Tick(t.Context())
-	want := inbox.SweepSummary{Counted: true, Open: 9, OldestOpenAge: 5 * time.Hour, Recorded: 1, Woken: 3, GivenUp: 1, BadRows: 2}
+	want := inbox.SweepSummary{Counted: true, Open: 9, OldestOpenAge: 9 * time.Hour, Recorded: 1, Woken: 3, GivenUp: 1, BadRows: 2}
 	if diff := cmp.Diff(want, first, cmpopts.IgnoreFields(inbox.SweepSummary{}, "Problem")); diff != "" {
 		t.Error(diff)
 	}
@@ -200,7 +200,7 @@ func TestSweepMovesWhatIsStuckInTheTable(t *testing.T) {
 	}
 
 	second := x.sweeper(settings).Tick(t.Context())
-	want = inbox.SweepSummary{Counted: true, Open: 8, OldestOpenAge: 4 * time.Hour, Failed: 1, Recorded: 1, BadRows: 2}
+	want = inbox.SweepSummary{Counted: true, Open: 8, OldestOpenAge: 9 * time.Hour, Failed: 1, Recorded: 1, BadRows: 2}
 	if diff := cmp.Diff(want, second, cmpopts.IgnoreFields(inbox.SweepSummary{}, "Problem")); diff != "" {
 		t.Errorf("the second sweep has nothing to do:\n%s", diff)
 	}

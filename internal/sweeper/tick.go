@@ -32,31 +32,36 @@ const queueFactor = 2
 // readOpen pages through all open rows: the count and the age are about all of them, whatever the limit of moves.
 func (t *tick) readOpen(ctx context.Context) {
 	var oldest time.Time
-	understood, complete := 0, true
+	complete := true
+	age := func(since time.Time) {
+		if oldest.IsZero() || !since.IsZero() && since.Before(oldest) {
+			oldest = since
+		}
+	}
 	for row, err := range t.runs.Rows(ctx, inbox.StatePending.OpenIndex()) {
 		if err == nil && row.OpenSince.IsZero() {
 			err = &inbox.BadRow{ItemKey: row.RunKey().ItemKey(), Err: errors.New("open_since is missing")}
 		}
 		if err != nil {
-			if !t.bad(ctx, err) {
+			bad, ok := t.bad(ctx, err)
+			if !ok {
 				complete = false
 				break
 			}
 			t.sum.Open++
+			age(bad.OpenSince) // nobody works on it, so it is the one whose age must be seen
 			continue
 		}
 		t.sum.Open++
-		if understood++; oldest.IsZero() || row.OpenSince.Before(oldest) {
-			oldest = row.OpenSince
-		}
+		age(row.OpenSince)
 		t.plan(row)
 	}
-	if understood > 0 {
+	if !oldest.IsZero() {
 		t.sum.OldestOpenAge = max(0, t.now.Sub(oldest)) // the webhook's clock may be ahead of this one
 	}
-	// The oldest row comes first, so its age is known as soon as one row is, even when the reading breaks off. Rows of which
-	// none could be understood have an age that nobody knows: no zero is published for them.
-	t.sum.Counted = understood > 0 || complete && t.sum.Open == 0
+	// The oldest row comes first, so its age is known as soon as one row's is, even when the reading breaks off. Rows without
+	// any time have an age that nobody knows: no zero is published for them.
+	t.sum.Counted = !oldest.IsZero() || complete && t.sum.Open == 0
 }
 
 func (t *tick) plan(row inbox.Run) {
@@ -78,11 +83,13 @@ const maxCounted = 10_000
 func (t *tick) count(ctx context.Context, s inbox.State) int {
 	rows := 0
 	for _, err := range t.runs.Rows(ctx, s.OpenIndex()) {
-		if err != nil && !t.bad(ctx, err) {
-			if rows == 0 {
-				return -1
+		if err != nil {
+			if _, ok := t.bad(ctx, err); !ok {
+				if rows == 0 {
+					return -1
+				}
+				break
 			}
-			break
 		}
 		if rows++; rows == maxCounted {
 			break
@@ -91,15 +98,16 @@ func (t *tick) count(ctx context.Context, s inbox.State) int {
 	return rows
 }
 
-// bad notes an error of the reading and reports whether it is about one row alone.
-func (t *tick) bad(ctx context.Context, err error) bool {
-	if _, ok := errors.AsType[*inbox.BadRow](err); ok {
-		t.sum.BadRows++
-		t.note(err)
-		return true
+// bad notes an error of the reading and returns the row that it is about; false when it is about more than one row.
+func (t *tick) bad(ctx context.Context, err error) (*inbox.BadRow, bool) {
+	row, ok := errors.AsType[*inbox.BadRow](err)
+	if !ok {
+		t.failed(ctx, err)
+		return nil, false
 	}
-	t.failed(ctx, err)
-	return false
+	t.sum.BadRows++
+	t.note(err)
+	return row, true
 }
 
 // move makes the planned moves until the limit is reached or the time is up. A move that fails does not stop the others.

@@ -97,8 +97,13 @@ func busy(key string, age time.Duration) inbox.Run {
 	return r
 }
 
+// badRow is a row of which not even the age can be read.
 func badRow(pk string) error {
 	return &inbox.BadRow{ItemKey: pk, Err: errors.New("attempts is no number")}
+}
+
+func badRowSince(pk string, age time.Duration) error {
+	return &inbox.BadRow{ItemKey: pk, OpenSince: noon.Add(-age), Err: errors.New("attempts is no number")}
 }
 
 func refused(key inbox.RunKey) error { return &inbox.Refused{Move: inbox.MoveWake} }
@@ -141,6 +146,27 @@ func TestTick(t *testing.T) {
 		"bad rows alone have an age that nobody knows": {
 			index{rows: open(badRow("run#x"))}, settings, nil,
 			inbox.SweepSummary{Open: 1, BadRows: 1, Problem: `row "run#x": attempts is no number`},
+		},
+		"a bad row that is the oldest is seen by its age": {
+			index{rows: open(badRowSince("run#x", 9*time.Hour), stuck("a", time.Hour), badRowSince("run#y", time.Minute))}, settings,
+			[]string{"wake a"},
+			inbox.SweepSummary{Counted: true, Open: 3, OldestOpenAge: 9 * time.Hour, Woken: 1, BadRows: 2, Problem: `row "run#x": attempts is no number`},
+		},
+		"bad rows alone have an age where they tell it": {
+			index{rows: open(badRowSince("run#x", time.Hour), badRow("run#y"), badRowSince("run#z", 2*time.Hour))}, settings, nil,
+			inbox.SweepSummary{Counted: true, Open: 3, OldestOpenAge: 2 * time.Hour, BadRows: 3, Problem: `row "run#x": attempts is no number`},
+		},
+		"a bad row in front of a reading that breaks off tells the oldest age": {
+			index{rows: open(badRowSince("run#x", time.Hour), gone)}, settings, nil,
+			inbox.SweepSummary{Counted: true, Open: 1, OldestOpenAge: time.Hour, BadRows: 1, Errors: 1, Problem: `row "run#x": attempts is no number`},
+		},
+		"a bad row from a clock ahead of this one has the age zero": {
+			index{rows: open(badRowSince("run#x", -time.Minute))}, settings, nil,
+			inbox.SweepSummary{Counted: true, Open: 1, BadRows: 1, Problem: `row "run#x": attempts is no number`},
+		},
+		"a reading that breaks off behind a row without its age knows nothing": {
+			index{rows: open(badRow("run#x"), gone)}, settings, nil,
+			inbox.SweepSummary{Open: 1, BadRows: 1, Errors: 1, Problem: `row "run#x": attempts is no number`},
 		},
 		"a row without its age is a bad row": {
 			index{rows: open(inbox.Run{Type: "cleanup.run", Key: "a", State: inbox.StatePending}, stuck("b", time.Minute))}, settings,
