@@ -28,6 +28,7 @@ import (
 	"custody/internal/localaws"
 	localdb "custody/internal/localaws/dynamodb"
 	locals3 "custody/internal/localaws/s3"
+	"custody/internal/localaws/steady"
 	"custody/internal/retention"
 	"custody/internal/s3versions"
 )
@@ -94,8 +95,8 @@ func newWorld(t *testing.T) *world {
 	}))
 	t.Cleanup(dbServer.Close)
 	who := credentials.NewStaticCredentialsProvider("test", "test", "")
-	w.db = dynamodb.New(dynamodb.Options{Region: "us-east-1", BaseEndpoint: &dbServer.URL, Credentials: who})
-	w.s3 = s3.New(s3.Options{Region: "us-east-1", BaseEndpoint: &s3Server.URL, UsePathStyle: true, Credentials: who})
+	w.db = dynamodb.New(dynamodb.Options{Region: "us-east-1", BaseEndpoint: &dbServer.URL, Credentials: who, HTTPClient: steady.Client{}})
+	w.s3 = s3.New(s3.Options{Region: "us-east-1", BaseEndpoint: &s3Server.URL, UsePathStyle: true, Credentials: who, HTTPClient: steady.Client{}})
 	w.direct = s3.New(s3.Options{
 		Region: "us-east-1", BaseEndpoint: &s3Server.URL, UsePathStyle: true, Credentials: who,
 		HTTPClient: straight{objects},

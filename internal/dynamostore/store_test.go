@@ -14,6 +14,7 @@ import (
 	"custody/internal/inbox"
 	"custody/internal/localaws"
 	localdb "custody/internal/localaws/dynamodb"
+	"custody/internal/localaws/steady"
 )
 
 const tableName = "inbox"
@@ -42,7 +43,8 @@ func clientOf(t *testing.T, h http.Handler, tries int) *dynamodb.Client {
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
 	return dynamodb.New(dynamodb.Options{
-		Region: "us-east-1", BaseEndpoint: &server.URL, RetryMaxAttempts: tries,
+		HTTPClient: steady.Client{},
+		Region:     "us-east-1", BaseEndpoint: &server.URL, RetryMaxAttempts: tries,
 		Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"custody/internal/localaws/lambda"
+	"custody/internal/localaws/steady"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -50,7 +51,7 @@ func (s *Stack) DeadLetters() []lambda.DeadLetter { return s.mapping.DeadLetters
 
 // Config is what an AWS client needs but for its endpoint.
 func (s *Stack) Config() aws.Config {
-	return aws.Config{Region: lambda.Region, Credentials: credentials.NewStaticCredentialsProvider(accessKeyID, secretAccessKey, "")}
+	return aws.Config{Region: lambda.Region, HTTPClient: steady.Client{}, Credentials: credentials.NewStaticCredentialsProvider(accessKeyID, secretAccessKey, "")}
 }
 
 // DynamoDB is a client of the local DynamoDB.

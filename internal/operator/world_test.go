@@ -14,6 +14,7 @@ import (
 	"custody/internal/inbox"
 	"custody/internal/localaws"
 	localdb "custody/internal/localaws/dynamodb"
+	"custody/internal/localaws/steady"
 	"custody/internal/operator"
 )
 
@@ -38,7 +39,8 @@ func newWorld(t *testing.T) *world {
 	server := httptest.NewServer(localdb.New(localdb.Options{}))
 	t.Cleanup(server.Close)
 	db := dynamodb.New(dynamodb.Options{
-		Region: "us-east-1", BaseEndpoint: &server.URL, RetryMaxAttempts: 1,
+		HTTPClient: steady.Client{},
+		Region:     "us-east-1", BaseEndpoint: &server.URL, RetryMaxAttempts: 1,
 		Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
 	})
 	if err := (localaws.Tables{Inbox: inboxTable, Holds: holdsTable}).Make(t.Context(), db); err != nil {

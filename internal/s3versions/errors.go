@@ -41,8 +41,8 @@ func category(err error) inbox.Category {
 		return inbox.CategoryAccessDenied
 	case status == http.StatusTooManyRequests:
 		return inbox.CategoryThrottled
-	case status == 0 || status >= http.StatusInternalServerError:
-		return inbox.CategoryUnavailable // no answer at all, or a 5xx
+	case code == "" || status >= http.StatusInternalServerError:
+		return inbox.CategoryUnavailable // no answer, one that broke off behind its status line, or a 5xx
 	}
 	return inbox.CategoryInternal
 }

@@ -21,6 +21,7 @@ import (
 
 	"custody/internal/inbox"
 	locals3 "custody/internal/localaws/s3"
+	"custody/internal/localaws/steady"
 	"custody/internal/retention"
 	"custody/internal/s3versions"
 )
@@ -36,7 +37,7 @@ func clientOf(t *testing.T, h http.Handler) *s3.Client {
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
 	return s3.New(s3.Options{
-		Region: "us-east-1", BaseEndpoint: &server.URL, UsePathStyle: true, RetryMaxAttempts: 1,
+		Region: "us-east-1", BaseEndpoint: &server.URL, UsePathStyle: true, RetryMaxAttempts: 1, HTTPClient: steady.Client{},
 		Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
 	})
 }
@@ -323,6 +324,7 @@ func TestAFailedRequestHasACategoryAndIsNotRepeated(t *testing.T) {
 		"404 NoSuchBucket":              {404, answer("NoSuchBucket"), inbox.CategoryNoSuchBucket},
 		"301 PermanentRedirect":         {301, answer("PermanentRedirect"), inbox.CategoryWrongRegion},
 		"400 MalformedXML":              {400, answer("MalformedXML"), inbox.CategoryInternal},
+		"200 that breaks off":           {200, xml.Header + "<DeleteResult><Deleted><Key>a", inbox.CategoryUnavailable},
 		"200 with an error as its body": {200, answer("InternalError"), inbox.CategoryUnavailable},
 	}
 	for name, tt := range tests {

@@ -22,6 +22,7 @@ import (
 	"custody/internal/dynamostore"
 	"custody/internal/inbox"
 	engine "custody/internal/localaws/dynamodb"
+	"custody/internal/localaws/steady"
 	"custody/internal/webhook"
 )
 
@@ -43,7 +44,8 @@ func newTable(t *testing.T) *table {
 	server := httptest.NewServer(tab.between(engine.New(engine.Options{})))
 	t.Cleanup(server.Close)
 	tab.client = dynamodb.New(dynamodb.Options{
-		Region: "us-east-1", BaseEndpoint: &server.URL,
+		HTTPClient: steady.Client{},
+		Region:     "us-east-1", BaseEndpoint: &server.URL,
 		// The SDK's own three tries, without its pauses of up to 20 s.
 		Retryer: retry.NewStandard(func(o *retry.StandardOptions) { o.MaxBackoff = 5 * time.Millisecond }),
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {

@@ -18,6 +18,7 @@ import (
 	"custody/internal/inbox"
 	"custody/internal/localaws"
 	localdb "custody/internal/localaws/dynamodb"
+	"custody/internal/localaws/steady"
 )
 
 // tool is the built tool in an environment of its own: nothing of the developer's AWS configuration takes part.
@@ -114,7 +115,8 @@ func serve(t *testing.T, h http.Handler) (string, *dynamodb.Client) {
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
 	return server.URL, dynamodb.New(dynamodb.Options{
-		Region: "us-east-1", BaseEndpoint: &server.URL, Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
+		HTTPClient: steady.Client{},
+		Region:     "us-east-1", BaseEndpoint: &server.URL, Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
 	})
 }
 
