@@ -186,6 +186,7 @@ func TestWhatAMoveWrites(t *testing.T) {
 		}},
 		"checkpoint": {inbox.Checkpoint(), inbox.StateRunning, func(r *inbox.Run) {
 			progressed(r)
+			noWake(r) // set by the sweeper while the lease had run out
 			r.LeaseExpiresAt = c.LeaseExpiresAt
 		}},
 		"yield": {inbox.Yield(), inbox.StateRunning, func(r *inbox.Run) {

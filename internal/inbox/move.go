@@ -106,11 +106,12 @@ func Acquire() Move {
 	}
 }
 
-// Checkpoint writes progress and, where an expiry is given, renews the lease.
+// Checkpoint writes progress and, where an expiry is given, renews the lease. A wake that the sweeper set while the lease had
+// run out is taken back, for the holder is alive after all: left there, it would put every further checkpoint on the stream.
 func Checkpoint() Move {
 	return Move{
 		Name: MoveCheckpoint, By: ActorCleanup, From: []State{StateRunning}, To: StateRunning, If: mine(),
-		Then: append(progress(), putGiven(AttrLeaseExpiresAt, ParamLeaseExpiresAt)),
+		Then: append(progress(), putGiven(AttrLeaseExpiresAt, ParamLeaseExpiresAt), clearOf(AttrWake), clearOf(AttrWakeAt)),
 	}
 }
 

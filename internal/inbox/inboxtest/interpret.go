@@ -14,11 +14,12 @@ func complete(m inbox.Move, c inbox.Change) error {
 	if len(m.From) == 0 {
 		return errors.New("the move inserts a run: it is written by a claim")
 	}
-	if err := completeCondition(m.If, c); err != nil {
+	var every inbox.Run // has every attribute that there is
+	if err := completeCondition(m.If, c, &every); err != nil {
 		return err
 	}
 	for _, e := range m.Then {
-		if field(new(inbox.Run), e.Attr) == nil {
+		if field(&every, e.Attr) == nil {
 			return fmt.Errorf("effect on %s: runs have no such attribute", e.Attr)
 		}
 		switch e.Kind {
@@ -32,18 +33,18 @@ func complete(m inbox.Move, c inbox.Change) error {
 	return nil
 }
 
-func completeCondition(k inbox.Condition, c inbox.Change) error {
+func completeCondition(k inbox.Condition, c inbox.Change, every *inbox.Run) error {
 	switch k.Op {
 	case inbox.OpAll, inbox.OpAny:
 		for _, of := range k.Of {
-			if err := completeCondition(of, c); err != nil {
+			if err := completeCondition(of, c, every); err != nil {
 				return err
 			}
 		}
 		return nil
 	case inbox.OpAbsent, inbox.OpEqual, inbox.OpNotEqual, inbox.OpLess, inbox.OpAtMost, inbox.OpAtLeast:
 	}
-	if field(new(inbox.Run), k.Attr) == nil {
+	if field(every, k.Attr) == nil {
 		return fmt.Errorf("condition on %s: runs have no such attribute", k.Attr)
 	}
 	if _, given := c.Value(k.With); !given && k.Op != inbox.OpAbsent {
