@@ -86,6 +86,7 @@ func (s *Stack) Env() []string {
 	}, s.endpoints.env(), credentialsEnv())
 }
 
+// credentialsEnv names the region twice: version 1 of the AWS CLI and boto3 know it as AWS_DEFAULT_REGION only.
 func credentialsEnv() []string {
-	return []string{"AWS_REGION=" + lambda.Region, "AWS_ACCESS_KEY_ID=" + accessKeyID, "AWS_SECRET_ACCESS_KEY=" + secretAccessKey}
+	return []string{"AWS_REGION=" + lambda.Region, "AWS_DEFAULT_REGION=" + lambda.Region, "AWS_ACCESS_KEY_ID=" + accessKeyID, "AWS_SECRET_ACCESS_KEY=" + secretAccessKey}
 }

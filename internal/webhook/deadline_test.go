@@ -99,7 +99,7 @@ func TestPanicIsA500WithoutDetail(t *testing.T) {
 		"in the store": func(f *front) { f.Inbox.beforeClaim = func(context.Context) error { panic("SECRET of the panic") } },
 		"in the keys":  func(f *front) { f.Keys.fault = func(context.Context) { panic("SECRET of the panic") } },
 		"in the alias": func(f *front) {
-			f.Handler.Handle(context.Background(), sample(t, "delivery.json"))
+			f.Handler.Handle(t.Context(), sample(t, "delivery.json"))
 			f.Inbox.beforeAlias = func(*memory) error { panic("SECRET of the panic") }
 		},
 		"in the handler itself": func(f *front) {

@@ -18,6 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 
 	"custody/internal/localaws/dynamodb"
+	"custody/internal/localaws/steady"
 )
 
 // The suite says what Custody relies on, as checks that run through the real SDK. Without further ado they run against the
@@ -144,7 +145,7 @@ func connect(t *testing.T) *endpoint {
 
 func dial(t *testing.T, url string) *endpoint {
 	t.Helper()
-	cfg := aws.Config{Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("AKIALOCAL", "local", "")}
+	cfg := aws.Config{Region: "us-east-1", HTTPClient: steady.Client{}, Credentials: credentials.NewStaticCredentialsProvider("AKIALOCAL", "local", "")}
 	if os.Getenv(engineVariable) == "aws" {
 		var err error
 		if cfg, err = config.LoadDefaultConfig(t.Context()); err != nil {

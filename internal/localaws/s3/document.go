@@ -2,6 +2,7 @@ package s3
 
 import (
 	"encoding/xml"
+	"errors"
 	"io"
 	"net/http"
 	"strconv"
@@ -135,7 +136,7 @@ func parse(body []byte, into any) error {
 	if err := d.Decode(into); err != nil {
 		return malformedXML()
 	}
-	if _, err := d.Token(); err != io.EOF {
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return malformedXML()
 	}
 	return nil

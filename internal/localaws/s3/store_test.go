@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"custody/internal/localaws/s3"
+	"custody/internal/localaws/steady"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -56,7 +57,7 @@ type recorder struct {
 }
 
 func (r *recorder) Do(request *http.Request) (*http.Response, error) {
-	response, err := http.DefaultTransport.RoundTrip(request)
+	response, err := (steady.Client{}).Do(request)
 	if err != nil {
 		return nil, err
 	}
