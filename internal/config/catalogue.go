@@ -71,11 +71,11 @@ func Lookup(name string) (Setting, bool) {
 const (
 	someTime     = `([1-9][0-9]{0,5}(h|m|s))+`
 	shortTime    = `([1-9][0-9]{0,5}(m|s))+`
-	tableName    = `[A-Za-z0-9_.-]{3,255}`                   // DynamoDB's naming rules
-	bucketName   = `[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]`        // S3's general purpose buckets
-	identifier   = `[A-Za-z0-9][A-Za-z0-9._:-]{0,127}`       // the alphabet of delivery ids
-	oneScope     = `[a-z]+:` + identifier                    // warehouse:wh-17
-	onePrefix    = `([^,{}]+/)?\{warehouse_id\}/([^,{}]+/)?` // pod/{warehouse_id}/
+	tableName    = `[A-Za-z0-9_.-]{3,255}`                         // DynamoDB's naming rules
+	bucketName   = `[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]`              // S3's general purpose buckets
+	identifier   = `[A-Za-z0-9][A-Za-z0-9._:-]{0,127}`             // the alphabet of delivery ids
+	oneScope     = `[a-z]+:` + identifier                          // warehouse:wh-17
+	onePrefix    = `([^,{}/\s]+/)*\{warehouse_id\}/([^,{}/\s]+/)*` // pod/{warehouse_id}/
 	secretARN    = `arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:[0-9]{12}:secret:[A-Za-z0-9/_+=.@-]+-[A-Za-z0-9]{6}`
 	maxBody      = 4 << 20 // an event of at most 6 MB holds the body in base64
 	webhookLimit = 9999 * time.Millisecond
