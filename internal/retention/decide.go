@@ -9,6 +9,8 @@ type Facts struct {
 	Holds  []Hold    // of the run's scope and for all
 	// VersioningEnabled says whether the bucket's versioning is Enabled now. It matters for null versions alone.
 	VersioningEnabled bool
+	// Marks is what the version's own tags and locks say, as they were read before the holds.
+	Marks Marks
 	// OthersStay says whether another version of the same key stays. It matters for the current version alone.
 	OthersStay bool
 }
@@ -36,6 +38,9 @@ func Decide(v Version, f Facts) Decision {
 	if reason, held := heldBy(v.Key, f); held {
 		return keep(reason)
 	}
+	if reason, marked := f.Marks.keeps(f.Now); marked {
+		return keep(reason)
+	}
 	if v.Currency == Current && f.OthersStay {
 		return keep(ReasonCurrentOverKept)
 	}
@@ -61,6 +66,19 @@ func heldBy(key string, f Facts) (Reason, bool) {
 		}
 	}
 	return best, held
+}
+
+// keeps is the reason that the version itself gives to stay.
+func (m Marks) keeps(now time.Time) (Reason, bool) {
+	switch {
+	case m.LegalHold:
+		return ReasonLockLegalHold, true
+	case now.Before(m.RetainUntil):
+		return ReasonLockRetention, true
+	case m.TagHold:
+		return ReasonTag, true
+	}
+	return "", false
 }
 
 func rank(r Reason) int {

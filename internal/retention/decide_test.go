@@ -30,6 +30,9 @@ func TestDecide(t *testing.T) {
 	hold := func(h retention.Hold) retention.Facts {
 		return retention.Facts{Cutoff: cutoff, Now: now, VersioningEnabled: true, Holds: []retention.Hold{h}}
 	}
+	marked := func(m retention.Marks) retention.Facts {
+		return retention.Facts{Cutoff: cutoff, Now: now, VersioningEnabled: true, Marks: m}
+	}
 	plain := retention.Facts{Cutoff: cutoff, Now: now, VersioningEnabled: true}
 
 	tests := map[string]struct {
@@ -85,6 +88,12 @@ func TestDecide(t *testing.T) {
 			expired(nil), hold(retention.Hold{Reason: retention.ReasonOther, ExpiresAt: now}), remove},
 		"an expired brake keeps nothing": {
 			expired(nil), hold(retention.Hold{Reason: retention.ReasonStop, ExpiresAt: now}), remove},
+		"a tag keeps it": {expired(nil), marked(retention.Marks{TagHold: true}), keep(retention.ReasonTag)},
+		"a legal hold of Object Lock keeps it": {
+			expired(nil), marked(retention.Marks{LegalHold: true, TagHold: true}), keep(retention.ReasonLockLegalHold)},
+		"a retention period keeps it up to its last second": {
+			expired(nil), marked(retention.Marks{RetainUntil: now.Add(time.Second)}), keep(retention.ReasonLockRetention)},
+		"a retention period is over at its end": {expired(nil), marked(retention.Marks{RetainUntil: now}), remove},
 		"a brake keeps everything": {
 			expired(nil), hold(retention.Hold{Reason: retention.ReasonStop}), keep(retention.ReasonStop)},
 	}

@@ -22,6 +22,12 @@ const (
 const (
 	// ReasonUnreadableHold is a row of the holds table that could not be understood: it holds its whole scope.
 	ReasonUnreadableHold Reason = "unreadable_hold"
+	// ReasonTag is an object tag that marks the version.
+	ReasonTag Reason = "tag"
+	// ReasonLockLegalHold is a legal hold of S3's Object Lock on the version.
+	ReasonLockLegalHold Reason = "lock_legal_hold"
+	// ReasonLockRetention is a retention period of S3's Object Lock on the version; governance mode is never bypassed.
+	ReasonLockRetention Reason = "lock_retention"
 	// ReasonYoung is a version modified at or after the cutoff. It is not expired and not counted as retained.
 	ReasonYoung Reason = "young"
 	// ReasonCurrentOverKept is a current version whose removal would bring an older one back.

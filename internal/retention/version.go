@@ -45,7 +45,22 @@ type Page struct {
 type Bucket struct {
 	Versioning Versioning
 	MFADelete  bool // deleting a version asks for a second factor, which no function has
+	ObjectLock bool // versions may be locked, and are asked for it before they are sent
 }
+
+// Marks is what a version itself says against its deletion. Delete markers have none and are never asked.
+type Marks struct {
+	Absent      bool      // the version is gone: nothing is left to decide
+	TagHold     bool      // the object tag TagKey has a value other than TagOff
+	LegalHold   bool      // Object Lock: a legal hold
+	RetainUntil time.Time // Object Lock: retention, in whichever mode; zero without one
+}
+
+// The object tag that keeps a version, and the value that lifts it.
+const (
+	TagKey = "custody-hold"
+	TagOff = "false"
+)
 
 // Versioning is a bucket's versioning state.
 type Versioning string
@@ -73,6 +88,8 @@ const (
 	FateDeleted
 	// FateAbsent is success too: it was gone before.
 	FateAbsent
+	// FateLocked is a refusal that the version's Object Lock explains: it is retained.
+	FateLocked
 	// FateRefused is any other answer, and no answer.
 	FateRefused
 )
