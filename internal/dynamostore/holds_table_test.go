@@ -5,7 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -58,6 +63,21 @@ func TestWhatIsPutIsWhatTheFunctionsRead(t *testing.T) {
 	covering, err := h.Covering(t.Context(), wh17)
 	if diff := cmp.Diff([]retention.Hold{prefix.Hold, key.Hold, stop.Hold}, covering); diff != "" || err != nil {
 		t.Errorf("covering, error %v (-want +got):\n%s", err, diff)
+	}
+}
+
+// Other systems read the table, too: what is empty is not there, and above all no end in the year 1.
+func TestPutWritesNoEmptyAttributes(t *testing.T) {
+	t.Parallel()
+	h, db := holdsOver(t)
+	putHold(t, h, retention.Row{Hold: retention.Hold{Scope: "*", ID: "brake", Reason: retention.ReasonStop}})
+	out, err := db.Scan(t.Context(), &dynamodb.ScanInput{TableName: aws.String("holds")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := slices.Sorted(maps.Keys(out.Items[0]))
+	if diff := cmp.Diff([]string{"hold_id", "reason", "scope"}, got); diff != "" {
+		t.Errorf("attributes (-want +got):\n%s", diff)
 	}
 }
 
@@ -130,6 +150,29 @@ func TestRemove(t *testing.T) {
 		if row != nil && (row.ID != test.id || row.By != "alice") {
 			t.Errorf("%s: what it said is %+v", test.id, row)
 		}
+	}
+}
+
+func TestARemovalWhoseAnswerWasLostIsOne(t *testing.T) {
+	t.Parallel()
+	var engine http.Handler
+	_, _ = storeOver(t, func(e http.Handler) http.Handler { engine = e; return e })
+	var deletes atomic.Int32
+	db := clientOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".DeleteItem") && deletes.Add(1) == 1 {
+			engine.ServeHTTP(httptest.NewRecorder(), r)
+			panic(http.ErrAbortHandler) // done, and nobody hears of it
+		}
+		engine.ServeHTTP(w, r)
+	}), 3)
+	h := dynamostore.NewHolds(db, "holds", slog.New(slog.DiscardHandler))
+	putHold(t, h, holdRow("a"))
+	row, removed, err := h.Remove(t.Context(), wh17, "a", "")
+	if row == nil || row.By != "alice" || !removed || err != nil {
+		t.Errorf("%+v, %v, error %v", row, removed, err)
+	}
+	if n := deletes.Load(); n != 2 {
+		t.Errorf("%d deletes were sent, so no answer was lost", n)
 	}
 }
 

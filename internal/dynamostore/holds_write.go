@@ -39,34 +39,52 @@ func (h *Holds) Put(ctx context.Context, row retention.Row, now time.Time) (*ret
 }
 
 // Remove deletes a row, where only is "" whatever it says, else only when that is its reason, and returns what the row said.
-// Without a row it is nil and false; a row of another reason comes back with false and stays.
+// Without a row it is nil and false; a row of another reason comes back with false and stays. A row that was there when the
+// call began and is gone when it ends counts as removed, whoever did it: most likely this very call, whose first try lost its
+// answer.
 func (h *Holds) Remove(ctx context.Context, scope, id string, only retention.Reason) (*retention.Row, bool, error) {
+	consistent := true
+	was, err := h.db.GetItem(ctx, &dynamodb.GetItemInput{TableName: &h.table, Key: holdKey(scope, id), ConsistentRead: &consistent})
+	if err != nil {
+		return nil, false, fmt.Errorf("remove hold %s of %s: %w", id, scope, translate(err))
+	}
+	if len(was.Item) == 0 {
+		return nil, false, nil
+	}
+	said, gone, err := h.remove(ctx, holdKey(scope, id), only)
+	if err != nil {
+		return nil, false, fmt.Errorf("remove hold %s of %s: %w", id, scope, err)
+	}
+	if len(said) == 0 {
+		said = was.Item
+	}
+	row := readRow(said)
+	return &row, gone, nil
+}
+
+// remove is the conditional delete. It returns what the row said, where there was one, and whether there is none any more.
+func (h *Holds) remove(ctx context.Context, key item, only retention.Reason) (said item, gone bool, err error) {
 	there := expression.AttributeExists(expression.Name(attrHoldID))
 	if only != "" {
 		there = there.And(expression.Name(attrReason).Equal(expression.Value(string(only))))
 	}
 	expr, err := expression.NewBuilder().WithCondition(there).Build()
 	if err != nil {
-		return nil, false, fmt.Errorf("remove hold %s of %s: %w", id, scope, err)
+		return nil, false, err
 	}
 	out, err := h.db.DeleteItem(ctx, &dynamodb.DeleteItemInput{
-		TableName: &h.table, Key: holdKey(scope, id), ConditionExpression: expr.Condition(),
+		TableName: &h.table, Key: key, ConditionExpression: expr.Condition(),
 		ExpressionAttributeNames: expr.Names(), ExpressionAttributeValues: expr.Values(),
 		ReturnValues:                        types.ReturnValueAllOld,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	})
 	if refused, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
-		if len(refused.Item) == 0 {
-			return nil, false, nil
-		}
-		row := readRow(refused.Item)
-		return &row, false, nil
+		return refused.Item, len(refused.Item) == 0, nil
 	}
 	if err != nil {
-		return nil, false, fmt.Errorf("remove hold %s of %s: %w", id, scope, translate(err))
+		return nil, false, translate(err)
 	}
-	row := readRow(out.Attributes)
-	return &row, true, nil
+	return out.Attributes, true, nil
 }
 
 func holdKey(scope, id string) item {

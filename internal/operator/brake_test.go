@@ -56,6 +56,12 @@ func TestResumeSaysWhatElseIsStopped(t *testing.T) {
 		}
 	}
 	w.putRow(t, map[string]string{"scope": "warehouse:wh-17", "hold_id": "incident", "reason": "stop"})
+	w.putRow(t, map[string]string{"scope": "warehouse:wh-17", "hold_id": "case-4", "reason": "legal_hold", "key": "k"}) // no brake
+	over := stopRow("warehouse:wh-17", "over")
+	over.ID, over.ExpiresAt = "over", now
+	if there, err := w.Holds.Put(t.Context(), over, now); there != nil || err != nil {
+		t.Fatal(there, err)
+	}
 	for _, step := range []struct {
 		scope string
 		still []string

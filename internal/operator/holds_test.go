@@ -147,6 +147,17 @@ func TestAHoldIsAddedOnceAndNeverReplaced(t *testing.T) {
 			t.Errorf("%s: error %v", sentence, err)
 		}
 	}
+	one := aHold(func(r *retention.Row) { r.ID, r.Key, r.Prefix = "one", "a", "" })
+	if _, _, err := w.AddHold(t.Context(), one); err != nil {
+		t.Fatal(err)
+	}
+	one.Key = "b"
+	if _, _, err := w.AddHold(t.Context(), one); text(err) != `hold one of warehouse:wh-17 exists already (key "a", dispute_evidence); remove it first, or choose another id` {
+		t.Errorf("another key: error %v", err)
+	}
+	if _, err := w.RemoveHold(t.Context(), one.Scope, one.ID); err != nil {
+		t.Fatal(err)
+	}
 	want := hold
 	want.ExpiresAt, want.CreatedAt = now.Add(time.Hour+time.Second), now // rounded up: it does not end before it was told to
 	rows, err := w.ListHolds(t.Context(), hold.Scope)

@@ -33,6 +33,11 @@ func TestMovesOffersExactlyWhatTheStoreTakes(t *testing.T) {
 				t.Run(fmt.Sprintf("%s from %s in mode %q", name, state, mode), func(t *testing.T) {
 					t.Parallel()
 					run := runIn(state)
+					for _, offered := range operator.Moves(run) {
+						if moveFuncs()[offered] == nil {
+							t.Errorf("offered is %s, which is no operator's move", offered)
+						}
+					}
 					run.Mode, run.Key = mode, fmt.Sprintf("%s-%s-%s", name, state, mode)
 					run.DeliveryID = run.Key
 					w.has(t, run)
@@ -142,11 +147,20 @@ func TestAMoveWhoseAnswerWasLostIsKnownAgain(t *testing.T) {
 		t.Errorf("state %s, error %v", after.State, err)
 	}
 	w.Inbox = w.store
-	// The same move of another person, or at another time, is not ours.
-	for _, by := range []string{"bob", "alice"} {
-		w.Now = func() time.Time { return now.Add(time.Second) }
-		if _, err := w.Retry(t.Context(), key, by, "mended"); err == nil {
-			t.Errorf("a second retry by %s was taken for the first", by)
+	// What differs in anything is not ours.
+	for sentence, test := range map[string]struct {
+		move       moveFunc
+		by, reason string
+		later      time.Duration
+	}{
+		"of another person":    {(*operator.Operator).Retry, "bob", "mended", 0},
+		"for another reason":   {(*operator.Operator).Retry, "alice", "tried again", 0},
+		"a millisecond later":  {(*operator.Operator).Retry, "alice", "mended", time.Millisecond},
+		"which is another one": {(*operator.Operator).Release, "alice", "mended", 0},
+	} {
+		w.Now = func() time.Time { return now.Add(test.later) }
+		if _, err := test.move(w.Operator, t.Context(), key, test.by, test.reason); err == nil {
+			t.Errorf("a second move %s was taken for the first", sentence)
 		}
 	}
 }

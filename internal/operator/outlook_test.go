@@ -24,10 +24,11 @@ func TestNextSaysWhatTheRunWaitsFor(t *testing.T) {
 		want string // how the words begin
 		at   time.Time
 	}{
-		"recorded":  {with(inbox.StateRecorded, nil), "nothing by itself: it was claimed in the record-only stage", time.Time{}},
-		"failed":    {with(inbox.StateFailed, nil), "nothing by itself: it waits to be retried or dismissed", time.Time{}},
-		"done":      {with(inbox.StateDone, nil), "it has ended", time.Unix(7, 0)},
-		"dismissed": {with(inbox.StateDismissed, nil), "it has ended", time.Unix(7, 0)},
+		"recorded":                {with(inbox.StateRecorded, nil), "nothing by itself: it was claimed in the record-only stage", time.Time{}},
+		"failed":                  {with(inbox.StateFailed, nil), "nothing by itself: it waits to be retried or dismissed", time.Time{}},
+		"done":                    {with(inbox.StateDone, nil), "it has ended", time.Unix(7, 0)},
+		"done, and kept for ever": {with(inbox.StateDone, func(r *inbox.Run) { r.TTL = 0 }), "it has ended", time.Time{}},
+		"dismissed":               {with(inbox.StateDismissed, nil), "it has ended", time.Unix(7, 0)},
 		"a slice with a live lease": {with(inbox.StateRunning, func(r *inbox.Run) { r.LeaseToken, r.LeaseExpiresAt = "t", soon }),
 			"a slice works on it", soon},
 		"a slice whose lease ran out this second": {with(inbox.StateRunning, func(r *inbox.Run) { r.LeaseToken, r.LeaseExpiresAt = "t", now }),

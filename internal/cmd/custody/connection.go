@@ -1,11 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"sync"
 	"time"
@@ -15,6 +18,7 @@ import (
 	"custody/internal/operator"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go"
@@ -50,7 +54,27 @@ func connect(ctx context.Context) (*connection, error) {
 	if _, err := cfg.Credentials.Retrieve(ctx); err != nil {
 		return nil, fmt.Errorf("no AWS credentials: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: %w", err)
 	}
+	if cfg.HTTPClient == nil { // it is set only where the environment asks for something special, such as AWS_CA_BUNDLE
+		cfg.HTTPClient = awshttp.NewBuildableClient()
+	}
+	cfg.HTTPClient = wholeBodies{cfg.HTTPClient}
 	return &connection{aws: cfg}, nil
+}
+
+// wholeBodies sends each body from memory; they are a few kilobytes. The SDK closes a request's body as soon as the answer's
+// headers are there, and a local stack answers so fast that net/http may then take the connection for broken, in the middle of
+// the answer: a move would be made and its answer lost.
+type wholeBodies struct{ aws.HTTPClient }
+
+func (c wholeBodies) Do(r *http.Request) (*http.Response, error) {
+	if r.Body != nil {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	return c.HTTPClient.Do(r)
 }
 
 // client is a client of one table.
