@@ -93,6 +93,10 @@ test: ## Run every test that needs only Go
 	  CGO_ENABLED=0 $(GO) test -shuffle=on -timeout=$(TIMEOUT) ./...; \
 	fi
 
+.PHONY: soak
+soak: ## Play random histories of the whole product, HISTORIES of them (10000): a few minutes
+	$(GO) test -count=1 -timeout=60m -v -run '^TestRandomHistories' ./internal/invariants -rapid.checks=$(or $(HISTORIES),10000)
+
 .PHONY: test-dynamodb
 test-dynamodb: ## Run the DynamoDB suite against another engine: make test-dynamodb ENDPOINT=http://… ENGINE=name
 	@test -n "$(ENDPOINT)" || { echo "test-dynamodb: ENDPOINT is missing, for example http://127.0.0.1:8000" >&2; exit 2; }

@@ -2,6 +2,7 @@ package cleanup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -38,7 +39,10 @@ const (
 // batchResult is what became of a batch. What settled does not name has an unknown fate, and err says why.
 type batchResult struct {
 	settled []settled
-	err     error
+	// uncertain says that a delete request had no answer, so that it may have been made. Its versions were decided again, and a
+	// hold that came meanwhile retains what is gone already.
+	uncertain bool
+	err       error
 }
 
 // deleteBatch decides each version by the holds as they are now and deletes what may go. Versions that S3 asks to send again
@@ -49,6 +53,7 @@ func (s *slice) deleteBatch(ctx context.Context, batch []candidate) batchResult 
 	for try := 1; ; try++ {
 		done, again, err := s.tryBatch(ctx, batch)
 		result.settled = append(result.settled, done...)
+		result.uncertain = result.uncertain || errors.Is(err, errUnanswered)
 		switch {
 		case err == nil && len(again) == 0:
 			return result
@@ -134,6 +139,9 @@ func (s *slice) facts(ctx context.Context, batch []candidate) (retention.Facts, 
 	return f, nil
 }
 
+// errUnanswered is a delete request of which nothing is known.
+var errUnanswered = errors.New("nothing is known of a delete request")
+
 // send makes the request and accounts for every version of it.
 func (s *slice) send(ctx context.Context, send []candidate, sendBefore time.Time) (done []settled, again []candidate, err error) {
 	vs := make([]retention.Version, len(send))
@@ -142,7 +150,7 @@ func (s *slice) send(ctx context.Context, send []candidate, sendBefore time.Time
 	}
 	fates, err := s.versions.Delete(ctx, s.run.Selection.Bucket, vs, sendBefore)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("%w: %w", errUnanswered, err)
 	}
 	if len(fates) != len(send) {
 		return nil, nil, fmt.Errorf("%d versions were sent and %d fates came back", len(send), len(fates))

@@ -130,6 +130,9 @@ func (l *ledger) deleted(k *keyWork, absent bool) *candidate {
 	return l.settle(k)
 }
 
+// uncertain notes a delete request without an answer: it may have deleted, so this scan is not the empty one that completes a run.
+func (l *ledger) uncertain() { l.place.Deleted = true }
+
 // retained counts a version that the decision kept when its batch was about to go.
 func (l *ledger) retained(k *keyWork, v retention.Version, r retention.Reason) *candidate {
 	k.pending--

@@ -166,6 +166,9 @@ func (c *scan) sendCurrent(current *candidate) {
 
 func (c *scan) settle(r batchResult) {
 	c.flying--
+	if r.uncertain {
+		c.ledger.uncertain()
+	}
 	for _, d := range r.settled {
 		c.sendCurrent(c.book(d))
 	}

@@ -70,7 +70,7 @@ func (o *observer) readHolds(x exchange) {
 			read.rows = append(read.rows, h)
 		}
 		x.process.reads[partition] = append(x.process.reads[partition], read)
-		if run := o.runs[x.task.run]; run != nil && o.holdsLease(x.process, run) {
+		if run := o.runs[x.task.run]; run != nil && underLease(x, run) {
 			run.reads = append(run.reads, read)
 		}
 	}
@@ -86,7 +86,7 @@ func (o *observer) forbidden(x exchange, run *runBook, key string) string {
 		reads := x.process.reads[partition]
 		young := reads[:0:0]
 		for _, r := range reads {
-			if x.sent.Sub(r.at) <= holdsAge && !r.at.After(x.sent) {
+			if x.sent.Sub(r.at) <= holdsAge+o.terms.blur && !r.at.After(x.sent) {
 				young = append(young, r)
 			}
 		}

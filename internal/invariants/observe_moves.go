@@ -34,6 +34,7 @@ func (o *observer) workerWrote(x exchange, run *runBook, c change) {
 	if sum := c.new["counters"].M.number("deleted") + c.new["counters"].M.number("absent"); sum > run.confirmed {
 		o.violate("%s counts %d versions as gone, S3 confirmed %d", x.call, sum, run.confirmed)
 	}
+	run.writes(p, c.new["place"].M)
 	o.checkPlace(x, run, c)
 	if c.new.text("state") == "done" {
 		o.completed(x, run, c)
@@ -60,11 +61,8 @@ func (o *observer) acquired(x exchange, c change, now time.Time) {
 	}
 }
 
-// firstWakeAfter and lastWakeAfter are what a wake must be old, at its first and its latest repetition.
-const (
-	firstWakeAfter = 2 * time.Minute
-	lastWakeAfter  = time.Hour
-)
+// lastWakeAfter is how old a wake must be at its latest repetition.
+const lastWakeAfter = time.Hour
 
 func (o *observer) sweeperWrote(x exchange, _ *runBook, c change) {
 	now := x.process.now()
@@ -78,7 +76,7 @@ func (o *observer) sweeperWrote(x exchange, _ *runBook, c change) {
 		}
 		return
 	}
-	backoff := firstWakeAfter
+	backoff := o.terms.wakeAfter
 	for range c.old.number("wake_count") {
 		backoff = min(2*backoff, lastWakeAfter)
 	}
@@ -102,7 +100,7 @@ func (o *observer) operatorWrote(x exchange, run *runBook, c change) {
 			c.new.number("attempts") != 0 || place.number("refused_count") != 0 || c.new.has("lease_token") {
 			o.violate("%s retried %s, which was %s, with an old life left in it", x.call, c.pk, c.old.text("state"))
 		}
-		run.scanFrom, run.reads = time.Time{}, nil
+		run.scan, run.reads = 0, nil
 	case "dismissed":
 		if c.new.has("lease_token") || c.new.has("wake") {
 			o.violate("%s dismissed %s with a lease or wake left", x.call, c.pk)

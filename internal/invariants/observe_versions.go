@@ -51,7 +51,7 @@ func (o *observer) written(key, id string, marker bool) {
 		was.notNewer = time.Now()
 	}
 	k.made++
-	k.versions = append(k.versions, &versionBook{id: id, n: k.made, modified: time.Now(), marker: marker})
+	k.versions = append(k.versions, &versionBook{id: id, n: k.made, modified: o.terms.now(), marker: marker})
 }
 
 // target is one entry of a delete request.
@@ -96,13 +96,19 @@ func (o *observer) object(x exchange, serve func() *answer) *answer {
 	return serve()
 }
 
-// listed notes where a scan of the lease's holder begins.
+// listed notes where a scan begins.
 func (o *observer) listed(x exchange, run *runBook) {
 	q := x.request.URL.Query()
-	if run == nil || q.Get("key-marker") != "" || q.Get("prefix") != run.prefixes[0] || !o.holdsLease(x.process, run) {
-		return
+	if run != nil && q.Get("key-marker") == "" && q.Get("prefix") == run.prefixes[0] && underLease(x, run) {
+		x.process.beginScan(run.pk)
 	}
-	run.scanFrom, run.reads = time.Now(), nil
+}
+
+// writes notes which scan a place belongs to that is written.
+func (r *runBook) writes(p *process, place item) {
+	if scan := place.number("scan"); scan != r.scan {
+		r.scan, r.scanFrom = scan, p.began[r.pk]
+	}
 }
 
 // checkDelete looks at a delete request before it is served: I1, I2, I3 and I8.

@@ -13,6 +13,7 @@ import (
 // observer keeps its own books of everything that the engines were asked and did. The world's lock guards it.
 type observer struct {
 	world      *World
+	terms      terms
 	violations []string
 
 	// Where the observer is in the inbox table's stream, which is the complete list of what was written to it.
@@ -27,6 +28,15 @@ type observer struct {
 	slices     []Slice
 }
 
+// terms are what differs between the world and a real stack that is watched.
+type terms struct {
+	began     time.Time         // violations are told by the time since then
+	wakeAfter time.Duration     // the sweepers' first pause between two wakes
+	blur      time.Duration     // how coarsely it is known when a request was sent
+	now       func() time.Time  // what S3 takes for the time of a version
+	record    func(text []byte) // is handed each new record of the inbox table's stream
+}
+
 // runBook is what is known of a run: as it was claimed, as it stands, and what its present scan has seen.
 type runBook struct {
 	pk       string
@@ -35,8 +45,9 @@ type runBook struct {
 	cutoff   time.Time
 	item     item
 
-	scanFrom  time.Time   // when its present scan began to list
-	reads     []holdsRead // of the holds, since then, by the holder of the lease
+	scan      int64       // the scan of the last place that was written; a scan that died unwritten never was
+	scanFrom  time.Time   // when it began to list
+	reads     []holdsRead // of the holds, by holders of the lease
 	confirmed int64       // versions that S3 said are gone, asked for in the name of this run
 }
 
@@ -51,11 +62,15 @@ func newObserver(w *World) observer {
 	return observer{
 		world: w, keys: map[string]*keyBook{}, runs: map[string]*runBook{}, deliveries: map[string]item{},
 		holds: map[string]map[string]Hold{}, asked: map[string][]Delivery{},
+		terms: terms{
+			began: time.Unix(epoch, 0), wakeAfter: 2 * time.Minute, now: time.Now, record: func(text []byte) { w.mapping.hand(text) },
+		},
 	}
 }
 
 func (o *observer) violate(format string, args ...any) {
-	at := time.Since(time.Unix(epoch, 0)).Round(time.Millisecond)
+	o.world.trace(format, args...)
+	at := time.Since(o.terms.began).Round(time.Millisecond)
 	o.violations = append(o.violations, fmt.Sprintf("%s: ", at)+fmt.Sprintf(format, args...))
 }
 
@@ -76,10 +91,11 @@ func (w *World) note(p *process, done []inbox.SliceSummary) {
 	}
 }
 
-// holdsLease says whether the process's lease is the one in the run's item.
-func (o *observer) holdsLease(p *process, run *runBook) bool {
+// underLease says whether the request was sent under the lease that is in the run's item now. One that was on its way for long may
+// come from an earlier slice.
+func underLease(x exchange, run *runBook) bool {
 	token := run.item.text("lease_token")
-	return token != "" && token == p.tokens[run.pk]
+	return token != "" && token == x.lease
 }
 
 // change is one write to the inbox table, as the stream shows it.
@@ -89,7 +105,7 @@ type change struct {
 	old, new item
 }
 
-// changes reads what was written since the last time, and hands it on to the mapping.
+// changes reads what was written since the last time, and hands it on.
 func (o *observer) changes() []change {
 	records, err := o.world.stream()
 	if err != nil {
@@ -110,7 +126,10 @@ func (o *observer) changes() []change {
 		}
 		o.seen = r.Change.SequenceNumber
 		out = append(out, change{r.EventName, r.Change.Keys.text("pk"), r.Change.OldImage, r.Change.NewImage})
-		o.world.mapping.hand(text)
+		o.terms.record(text)
+		o.world.trace("  %s %s is %s, lease %q, wake %q, place %d/%d/%q", r.EventName, r.Change.Keys.text("pk"), r.Change.NewImage.text("state"),
+			r.Change.NewImage.text("lease_token"), r.Change.NewImage.text("wake"), r.Change.NewImage["place"].M.number("scan"),
+			r.Change.NewImage["place"].M.number("prefix"), r.Change.NewImage["place"].M.text("key"))
 	}
 	return out
 }
@@ -120,7 +139,7 @@ func (o *observer) table(x exchange, serve func() *answer) *answer {
 	a := serve()
 	switch x.call.Operation {
 	case "Query":
-		if a.ok() && x.fault.Kind == FaultNone {
+		if a.ok() && x.fault.Kind == FaultNone && x.awaited() {
 			o.readHolds(x)
 		}
 	case "UpdateItem", "TransactWriteItems", "PutItem", "DeleteItem":

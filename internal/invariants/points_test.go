@@ -234,3 +234,31 @@ func TestTwoSchedulersWithDifferentRunsOverOneWarehouse(t *testing.T) {
 	s.want["r-2"] = "done"
 	s.sound(t)
 }
+
+// The answer to a delete is lost, and a hold comes before it is sent again. The hold retains what is gone already, so the scan
+// that says so must not be the one that completes the run.
+func TestADeleteWhoseAnswerIsLostIsNotForgottenUnderAHoldThatComesMeanwhile(t *testing.T) {
+	t.Parallel()
+	for name, lost := range map[string]int{"of a version that is not current": 1, "of the current version": 2} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, _ := oneOld()
+			s.fault = at("cleanup-1", "DeleteObjects", lost, invariants.Fault{Kind: invariants.FaultLostAnswer})
+			s.options.Before = func(w *invariants.World, c invariants.Call) {
+				if c.Operation == "DeleteObjects" && c.N == lost {
+					w.Place(invariants.Hold{Scope: "*", ID: "late", Prefix: "pod/", Reason: "legal_hold"})
+				}
+			}
+			s.story = func(w *invariants.World, cutoff time.Time) { w.Push(delivery(cutoff)) }
+			s.left = nil
+			o := s.sound(t)
+			retained := int64(0)
+			for _, n := range o.runs["r-1"].Retained {
+				retained += n
+			}
+			if retained != int64(len(o.left)) || o.runs["r-1"].Scan != 2 {
+				t.Errorf("scan %d retained %d versions, the bucket holds %q", o.runs["r-1"].Scan, retained, o.left)
+			}
+		})
+	}
+}

@@ -31,6 +31,7 @@ type process struct {
 
 	tokens map[string]string      // the lease it holds or held, by run item: Observer
 	reads  map[string][]holdsRead // Observer
+	began  map[string]time.Time   // its last scan of a run: Observer
 }
 
 // task is what a process works on.
@@ -56,6 +57,13 @@ func (w *World) newProcess(function string) *process {
 
 // now is the process's own clock.
 func (p *process) now() time.Time { return time.Now().Add(p.skew) }
+
+func (p *process) beginScan(run string) {
+	if p.began == nil {
+		p.began = map[string]time.Time{}
+	}
+	p.began[run] = time.Now()
+}
 
 // kill ends the process as kill -9 does: what it sent is on its way, and nothing more leaves it.
 func (p *process) kill() { p.die.Do(func() { close(p.dead) }) }
@@ -126,6 +134,9 @@ func (t transport) Do(r *http.Request) (*http.Response, error) {
 	case <-p.dead:
 		return nil, deadError{}
 	case <-r.Context().Done():
+		// A timeout of whole seconds ends with other clocks' ticks. What comes first must not be chance, or no history would
+		// repeat itself.
+		time.Sleep(p.world.latency(x.call))
 		return nil, r.Context().Err()
 	case a := <-arrived:
 		switch {
@@ -142,6 +153,7 @@ func (t transport) Do(r *http.Request) (*http.Response, error) {
 type exchange struct {
 	process *process // nil for those outside of the product
 	task    task
+	lease   string // of the process on the task's run, when it sent this
 	call    Call
 	fault   Fault
 	sent    time.Time
@@ -154,10 +166,11 @@ func (w *World) depart(p *process, service string, r *http.Request, body []byte)
 	defer w.mu.Unlock()
 	c := p.identify(service, r)
 	w.calls = append(w.calls, c)
-	x := exchange{process: p, task: p.task, call: c, sent: time.Now(), request: r, body: body}
+	x := exchange{process: p, task: p.task, lease: p.tokens[p.task.run], call: c, sent: time.Now(), request: r, body: body}
 	if w.options.Fault != nil {
 		x.fault = w.options.Fault(c)
 	}
+	w.trace("%s leaves (%s), fault: %s %s", c, x.task.run, x.fault.Kind, x.fault.Stall)
 	return x
 }
 
@@ -174,6 +187,9 @@ func (p *process) identify(service string, r *http.Request) Call {
 	c.N = n
 	return c
 }
+
+// awaited says whether the sender still waits for the answer.
+func (x exchange) awaited() bool { return x.request.Context().Err() == nil && !x.process.isDead() }
 
 // fly takes the request to the engine and the answer back; nil is a connection that failed.
 func (x exchange) fly(arrived chan<- *answer) {

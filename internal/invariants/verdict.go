@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"time"
 )
@@ -51,6 +52,11 @@ func (o *observer) expired(run *runBook) []expiredVersion {
 // a current one, or a refusal by S3 that the item names.
 func (o *observer) kept(run *runBook, v expiredVersion, p *process, now item) bool {
 	for _, r := range run.reads {
+		if r.at.Before(run.scanFrom) {
+			continue
+		}
+		// A worker may go by its clock before it asked: what runs out while it waits for the answer may still be kept.
+		r.clock = run.scanFrom.Add(p.skew)
 		if h, covered := r.covers(v.key); covered && h.Reason != "stop" {
 			return true
 		}
@@ -139,9 +145,11 @@ func (w *World) Settle(most time.Duration) {
 		}
 		w.Sleep(2 * time.Second)
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	for pk, run := range w.observer.runs {
 		if isOpen(run.item) {
-			w.violate("I4: %s is %s after %s, with %d attempts, wake %q, lease %q", pk, run.item.text("state"), most,
+			w.observer.violate("I4: %s is %s after %s, with %d attempts, wake %q, lease %q", pk, run.item.text("state"), most,
 				run.item.number("attempts"), run.item.text("wake"), run.item.text("lease_token"))
 		}
 	}
@@ -206,25 +214,23 @@ func (w *World) Expect(run, state, category string, left ...string) {
 	}
 }
 
+// Report enters a violation that a test has found.
+func (w *World) Report(format string, args ...any) { w.violate(format, args...) }
+
+// Calm changes what the options' functions see, under the lock that they are called under.
+func (w *World) Calm(change func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	change()
+}
+
 // CheckBooks compares the observer's books with what the engine lists: an observer that is wrong proves nothing.
 func (w *World) CheckBooks() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	a := w.s3("GET", "", "versions&max-keys=1000", "")
-	var out struct {
-		Version      []struct{ Key, VersionId string }
-		DeleteMarker []struct{ Key, VersionId string }
-	}
-	if err := xml.Unmarshal(a.body.Bytes(), &out); err != nil {
-		w.observer.violate("the bucket cannot be listed: %v", err)
-		return
-	}
 	listed, known := 0, 0
-	for _, v := range append(out.Version, out.DeleteMarker...) {
-		listed++
-		if w.observer.keys[v.Key].find(v.VersionId) == nil {
-			w.observer.violate("the books lack %s of %q", v.VersionId, v.Key)
-		}
+	for query := (url.Values{"versions": {""}}); query != nil; {
+		query = w.checkPage(query, &listed)
 	}
 	for _, k := range w.observer.keys {
 		known += len(k.versions)
@@ -232,4 +238,33 @@ func (w *World) CheckBooks() {
 	if listed != known {
 		w.observer.violate("the bucket holds %d versions, the books %d", listed, known)
 	}
+}
+
+// checkPage looks at one page of the bucket's versions and returns the query of the next, nil behind the last.
+func (w *World) checkPage(query url.Values, listed *int) url.Values {
+	type entry struct {
+		Key, VersionId string //nolint:revive // as S3 writes it
+		IsLatest       bool
+	}
+	var page struct {
+		Version, DeleteMarker              []entry
+		IsTruncated                        bool
+		NextKeyMarker, NextVersionIdMarker string //nolint:revive // as S3 writes it
+	}
+	a := w.s3("GET", "", query.Encode(), "")
+	if err := xml.Unmarshal(a.body.Bytes(), &page); err != nil {
+		w.observer.violate("the bucket cannot be listed: %v", err)
+		return nil
+	}
+	for _, v := range append(page.Version, page.DeleteMarker...) {
+		*listed++
+		k := w.observer.keys[v.Key]
+		if there := k.find(v.VersionId); there == nil || v.IsLatest != (there == k.current()) {
+			w.observer.violate("the books know nothing of %s of %q, current: %v", v.VersionId, v.Key, v.IsLatest)
+		}
+	}
+	if !page.IsTruncated {
+		return nil
+	}
+	return url.Values{"versions": {""}, "key-marker": {page.NextKeyMarker}, "version-id-marker": {page.NextVersionIdMarker}}
 }

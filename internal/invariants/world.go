@@ -40,6 +40,8 @@ type Options struct {
 	// Refuse answers for one version of a delete request in S3's place: with an error of the code, or, where it is Unmentioned, not
 	// at all. n counts the versions of the key from 1; "" lets S3 answer. It is called with the world's lock held.
 	Refuse func(key string, n int) string
+	// Trace is told of each request as it leaves and as it is served, in words; nil: nobody is. It is called with the world's lock held.
+	Trace func(line string)
 	// Before is called when a request has reached its engine and is not yet served, and may write to the world.
 	Before func(w *World, c Call)
 }
@@ -189,10 +191,17 @@ func (w *World) handle(x exchange) *answer {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.trace("%s is served (%s)", x.call, x.task.run)
 	if x.call.Service == ServiceS3 {
 		return w.observer.object(x, func() *answer { return w.serveObjects(x) })
 	}
 	return w.observer.table(x, func() *answer { return serve(w.tables, x.request, x.body) })
+}
+
+func (w *World) trace(format string, args ...any) {
+	if w.options.Trace != nil {
+		w.options.Trace(fmt.Sprintf("%14s  ", time.Since(time.Unix(epoch, 0)).Round(time.Millisecond)) + fmt.Sprintf(format, args...))
+	}
 }
 
 // paged makes the pages of a listing small.
