@@ -56,6 +56,15 @@ type Marks struct {
 	RetainUntil time.Time // Object Lock: retention, in whichever mode; zero without one
 }
 
+// Ask is which marks of a version are to be read.
+type Ask struct {
+	Tags  bool
+	Locks bool // on a bucket with Object Lock
+}
+
+// Any reports whether anything is asked.
+func (a Ask) Any() bool { return a.Tags || a.Locks }
+
 // The object tag that keeps a version, and the value that lifts it.
 const (
 	TagKey = "custody-hold"
@@ -74,8 +83,9 @@ const (
 
 // Fate is what S3 said became of one version that was to be deleted.
 type Fate struct {
-	Kind FateKind
-	Code string // S3's error code, for FateTransient and FateRefused
+	Kind   FateKind
+	Code   string // S3's error code, for FateTransient, FateLocked and FateRefused
+	Reason Reason // why it stays, for FateLocked
 }
 
 // FateKind sorts fates by what follows from them.
