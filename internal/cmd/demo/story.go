@@ -20,8 +20,6 @@ import (
 	"custody/internal/inbox"
 	"custody/internal/localaws"
 	"custody/internal/localaws/lambda"
-	"custody/internal/retention"
-	"custody/internal/s3versions"
 	"custody/internal/signature"
 )
 
@@ -190,62 +188,6 @@ func (s *story) openRuns(ctx context.Context) (int, error) {
 	return n, nil
 }
 
-// work watches the run, kills the cleanup function in the middle, and watches it go on.
-func (s *story) work(ctx context.Context) error {
-	s.say("4. Watch it delete, and kill -9 the cleanup function in the middle")
-	bar := newProgress(s.out, s.goes())
-	defer bar.clear()
-	middle, err := s.until(ctx, runKey, "the middle of the run", func(run inbox.Run) bool {
-		bar.show(run)
-		return run.State != inbox.StateRunning && run.Slices > 0 || run.Counters.Deleted > s.goes()/4
-	})
-	if err != nil {
-		return err
-	}
-	bar.clear()
-	killed := s.stack.Function("cleanup").Processes()
-	if err := kill(killed); err != nil {
-		return err
-	}
-	if err := s.check(middle.State == inbox.StateRunning && len(killed) == 1,
-		"killed process %v at %d deleted, behind key %s", killed, middle.Counters.Deleted, middle.Place.Key); err != nil {
-		return err
-	}
-	again, err := s.until(ctx, runKey, "the second slice", func(run inbox.Run) bool { return run.Slices > 1 })
-	if err != nil {
-		return err
-	}
-	now := s.stack.Function("cleanup").Processes()
-	if err := s.check(!slices.Equal(now, killed) && again.LeaseRecord == middle.LeaseRecord && again.Counters.Deleted >= middle.Counters.Deleted,
-		"process %v took the dead one's lease over at once and goes on from its checkpoint", now); err != nil {
-		return err
-	}
-	done, err := s.until(ctx, runKey, "the end of the run", func(run inbox.Run) bool {
-		bar.show(run)
-		return run.State == inbox.StateDone || run.State == inbox.StateFailed
-	})
-	if err != nil {
-		return err
-	}
-	bar.clear()
-	return s.check(done.State == inbox.StateDone && !done.Place.Deleted && done.Slices == 2,
-		"the run is %s: scan %d found nothing more to delete", done.State, done.Place.Scan)
-}
-
-// kill is kill -9: the processes die between two instructions, as a host that loses its power.
-func kill(pids []int) error {
-	for _, pid := range pids {
-		p, err := os.FindProcess(pid)
-		if err != nil {
-			return fmt.Errorf("find process %d: %w", pid, err)
-		}
-		if err := p.Kill(); err != nil {
-			return fmt.Errorf("kill process %d: %w", pid, err)
-		}
-	}
-	return nil
-}
-
 // goes counts the versions that must go.
 func (s *story) goes() int64 {
 	n := int64(0)
@@ -255,93 +197,6 @@ func (s *story) goes() int64 {
 		}
 	}
 	return n
-}
-
-// account compares the bucket with what the demo itself expects, and shows the run and what was kept.
-func (s *story) account(ctx context.Context) error {
-	s.say("5. Account for every version")
-	left, err := s.left(ctx)
-	if err != nil {
-		return err
-	}
-	kept, missing, wrong := map[string]int{}, 0, 0
-	for _, v := range s.written {
-		there := left[v.key+" "+v.id]
-		switch {
-		case v.kept != "" && there:
-			kept[v.kept]++
-		case v.kept != "":
-			missing++
-		case there:
-			wrong++
-		}
-		delete(left, v.key+" "+v.id)
-	}
-	if err := s.check(missing == 0, "every version that had to be kept is there"); err != nil {
-		return err
-	}
-	if err := s.check(wrong == 0 && len(left) == 0, "every version that had to go is gone, and nothing else appeared"); err != nil {
-		return err
-	}
-	deletes, withoutID := s.traffic.sent()
-	if err := s.check(withoutID == 0, "%d delete requests, none of them without a version id", deletes); err != nil {
-		return err
-	}
-	run, err := s.store.Run(ctx, runKey)
-	if err != nil {
-		return err
-	}
-	s.table(*run, kept)
-	reasons := map[string]int64{"dispute_evidence": int64(kept["dispute_evidence"]), "legal_hold": int64(kept["legal_hold"])}
-	return s.check(equal(run.Place.Retained, reasons), "the run counts what it retained, and why")
-}
-
-func equal(a, b map[string]int64) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for k, v := range a {
-		if b[k] != v {
-			return false
-		}
-	}
-	return true
-}
-
-func (s *story) left(ctx context.Context) (map[string]bool, error) {
-	client := s3versions.New(s.stack.S3(), "", time.Now)
-	left := map[string]bool{}
-	after := retention.Marker{}
-	for {
-		page, err := client.Page(ctx, s.stack.Setting("CUSTODY_BUCKET"), "", after)
-		if err != nil {
-			return nil, err
-		}
-		for _, v := range page.Versions {
-			left[v.Key+" "+v.ID] = true
-		}
-		if after = page.Next; after == (retention.Marker{}) {
-			return left, nil
-		}
-	}
-}
-
-func (s *story) table(run inbox.Run, kept map[string]int) {
-	row := func(name string, value any) { fmt.Fprintf(s.out, "     %-34s %v\n", name, value) }
-	fmt.Fprintln(s.out)
-	row("run", run.RunKey())
-	row("scope", run.Scope)
-	row("selection", fmt.Sprintf("%v before %s", run.Selection.Prefixes, run.Selection.Cutoff.Format(time.RFC3339)))
-	row("state", fmt.Sprintf("%s, mode %s", run.State, run.Mode))
-	row("scans / slices", fmt.Sprintf("%d / %d (the killed one counts)", run.Place.Scan, run.Slices))
-	row("versions put", len(s.written))
-	row("deleted", s.goes())
-	row("  of them counted in the item", fmt.Sprintf("%d (the answers that a killed process loses are not counted twice)", run.Counters.Deleted))
-	for _, reason := range []string{"dispute_evidence", "legal_hold", "younger than the cutoff", "another warehouse"} {
-		row("kept: "+reason, kept[reason])
-	}
-	row("from receipt to empty scan", run.EndedAt.Sub(run.ReceivedAt).Round(100*time.Millisecond))
-	fmt.Fprintln(s.out)
 }
 
 // end stops the stack and looks for what it may have left behind.
