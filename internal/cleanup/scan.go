@@ -42,23 +42,59 @@ func (s *slice) scan(ctx context.Context, budget <-chan time.Time) error {
 		if c.finished() {
 			return c.stop
 		}
-		select {
-		case p, more := <-c.wanted():
-			c.take(p, more)
-		case r := <-c.results:
-			c.settle(r)
-		case <-tick.C:
-			c.halt(s.checkpoint(ctx))
-		case <-budget:
-			c.halt(c.outOfBudget())
-		case <-ctx.Done():
-			c.halt(context.Cause(ctx))
-			c.await()
-			return c.stop
-		}
-		if c.stop != nil {
+		if c.step(ctx, tick.C, budget); c.stop != nil {
 			endListing()
 		}
+	}
+}
+
+// step waits for one thing to happen and takes it in. Behind a write that took long, several have happened: the fates of versions
+// come first, so that the next write carries them, then the end of the time, so that nothing new is begun behind it. No choice is
+// left to chance, so that a history can be played again.
+func (c *scan) step(ctx context.Context, tick, budget <-chan time.Time) {
+	select {
+	case r := <-c.results:
+		c.settle(r)
+		return
+	default:
+	}
+	switch {
+	case ctx.Err() != nil:
+		c.cutOff(ctx)
+		return
+	case over(budget):
+		c.halt(c.outOfBudget())
+		return
+	case over(tick):
+		c.halt(c.checkpoint(ctx))
+		return
+	}
+	select {
+	case p, more := <-c.wanted():
+		c.take(p, more)
+	case r := <-c.results:
+		c.settle(r)
+	case <-tick:
+		c.halt(c.checkpoint(ctx))
+	case <-budget:
+		c.halt(c.outOfBudget())
+	case <-ctx.Done():
+		c.cutOff(ctx)
+	}
+}
+
+// cutOff ends the work with the context.
+func (c *scan) cutOff(ctx context.Context) {
+	c.halt(context.Cause(ctx))
+	c.await()
+}
+
+func over(timer <-chan time.Time) bool {
+	select {
+	case <-timer:
+		return true
+	default:
+		return false
 	}
 }
 

@@ -94,11 +94,12 @@ func (o *observer) sweeperWrote(x exchange, _ *runBook, c change) {
 
 func (o *observer) operatorWrote(x exchange, run *runBook, c change) {
 	place := c.new["place"].M
+	released := c.old.text("state") == "done" && c.old.text("mode") == "dry_run" && !c.new.has("mode")
 	switch c.new.text("state") {
 	case "pending":
-		if c.old.text("state") != "failed" || place.number("scan") != 1 || place.text("key") != "" || place.number("prefix") != 0 ||
+		if c.old.text("state") != "failed" && !released || place.number("scan") != 1 || place.text("key") != "" || place.number("prefix") != 0 ||
 			c.new.number("attempts") != 0 || place.number("refused_count") != 0 || c.new.has("lease_token") {
-			o.violate("%s retried %s, which was %s, with an old life left in it", x.call, c.pk, c.old.text("state"))
+			o.violate("%s restarted %s, which was %s, with an old life left in it", x.call, c.pk, c.old.text("state"))
 		}
 		run.scan, run.reads = 0, nil
 	case "dismissed":
