@@ -109,6 +109,11 @@ test-s3: ## Run the S3 suite against another engine: make test-s3 ENDPOINT=http:
 	CUSTODY_TEST_S3_ENDPOINT="$(ENDPOINT)" CUSTODY_TEST_S3_ENGINE="$(ENGINE)" \
 	  $(GO) test -count=1 -timeout=$(TIMEOUT) ./internal/localaws/s3/
 
+# A few minutes on two slow cores. It ends what it has started on Ctrl-C too.
+.PHONY: torture
+torture: ## Kill the functions' processes at random on the local stack: make torture KILLS=200 SEED=…
+	@CUSTODY_TEST_KILLS=$(or $(KILLS),200) CUSTODY_TEST_SEED=$(SEED) $(GO) test -count=1 -v -timeout=30m ./internal/invariants/torture
+
 # The go command fuzzes one target at a time.
 .PHONY: fuzz
 fuzz: ## Fuzz every decoder and verifier, FUZZTIME each (30s)

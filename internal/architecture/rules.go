@@ -43,7 +43,7 @@ func Places() []Place {
 		{GroupDomain, []string{"internal/inbox", "internal/command", "internal/signature", "internal/retention",
 			"internal/report"}, []Group{GroupDomain}},
 		{GroupSupport, []string{"internal/inbox/inboxtest", "internal/inbox/explore"}, []Group{GroupDomain}},
-		{GroupProof, []string{"internal/invariants"}, []Group{GroupLocal, GroupFeature, GroupAdapter, GroupDomain, GroupSupport}},
+		{GroupProof, []string{"internal/invariants/..."}, []Group{GroupProof, GroupLocal, GroupFeature, GroupAdapter, GroupDomain, GroupSupport}},
 		{GroupGuard, []string{"internal/architecture"}, nil},
 	}
 }
