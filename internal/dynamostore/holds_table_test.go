@@ -155,6 +155,16 @@ func TestRemove(t *testing.T) {
 
 func TestARemovalWhoseAnswerWasLostIsOne(t *testing.T) {
 	t.Parallel()
+	for sentence, only := range map[string]retention.Reason{"of any row": "", "of a row of one reason": retention.ReasonLegalHold} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			removeWithALostAnswer(t, only)
+		})
+	}
+}
+
+func removeWithALostAnswer(t *testing.T, only retention.Reason) {
+	t.Helper()
 	var engine http.Handler
 	_, _ = storeOver(t, func(e http.Handler) http.Handler { engine = e; return e })
 	var deletes atomic.Int32
@@ -167,7 +177,7 @@ func TestARemovalWhoseAnswerWasLostIsOne(t *testing.T) {
 	}), 3)
 	h := dynamostore.NewHolds(db, "holds", slog.New(slog.DiscardHandler))
 	putHold(t, h, holdRow("a"))
-	row, removed, err := h.Remove(t.Context(), wh17, "a", "")
+	row, removed, err := h.Remove(t.Context(), wh17, "a", only)
 	if row == nil || row.By != "alice" || !removed || err != nil {
 		t.Errorf("%+v, %v, error %v", row, removed, err)
 	}

@@ -62,24 +62,25 @@ func (h *Holds) Remove(ctx context.Context, scope, id string, only retention.Rea
 	return &row, gone, nil
 }
 
-// remove is the conditional delete. It returns what the row said, where there was one, and whether there is none any more.
+// remove deletes what is there, if only its reason allows it. It returns what the row said, where there was one, and whether
+// there is none any more.
 func (h *Holds) remove(ctx context.Context, key item, only retention.Reason) (said item, gone bool, err error) {
-	there := expression.AttributeExists(expression.Name(attrHoldID))
-	if only != "" {
-		there = there.And(expression.Name(attrReason).Equal(expression.Value(string(only))))
-	}
-	expr, err := expression.NewBuilder().WithCondition(there).Build()
-	if err != nil {
-		return nil, false, err
-	}
-	out, err := h.db.DeleteItem(ctx, &dynamodb.DeleteItemInput{
-		TableName: &h.table, Key: key, ConditionExpression: expr.Condition(),
-		ExpressionAttributeNames: expr.Names(), ExpressionAttributeValues: expr.Values(),
-		ReturnValues:                        types.ReturnValueAllOld,
+	in := &dynamodb.DeleteItemInput{
+		TableName: &h.table, Key: key, ReturnValues: types.ReturnValueAllOld,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	})
+	}
+	if only != "" {
+		allowed := expression.AttributeNotExists(expression.Name(attrHoldID)).
+			Or(expression.Name(attrReason).Equal(expression.Value(string(only))))
+		expr, err := expression.NewBuilder().WithCondition(allowed).Build()
+		if err != nil {
+			return nil, false, err
+		}
+		in.ConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues = expr.Condition(), expr.Names(), expr.Values()
+	}
+	out, err := h.db.DeleteItem(ctx, in)
 	if refused, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
-		return refused.Item, len(refused.Item) == 0, nil
+		return refused.Item, false, nil
 	}
 	if err != nil {
 		return nil, false, translate(err)

@@ -36,6 +36,9 @@ func TestShowSaysEverythingAboutARun(t *testing.T) {
 	x := newTables(t)
 	x.has(t, "r-1", inbox.StatePending, parked)
 	x.does(t, "hold", "add", "case-4", "--scope", "warehouse:wh-17", "--key", "pod/wh-17/a", "--reason", "legal_hold")
+	if a := x.run(t, "show", "cleanup.run/\x1b[2Jx"); a.code != 3 || strings.Contains(a.stderr, "\x1b") || !strings.Contains(a.stderr, `\x1b[2Jx`) {
+		t.Errorf("a name that steers a terminal: exit code %d, stderr %q", a.code, a.stderr)
+	}
 	want := []string{
 		"Run         cleanup.run/r-1",
 		"State       pending, open since T (4h ago)",
@@ -65,6 +68,11 @@ func TestShowSaysEverythingAboutARun(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, lines(x.does(t, "show", "r-1"))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for far, edge := range map[string]string{"20": "60", "500": "120"} {
+		if diff := cmp.Diff(x.with("COLUMNS", edge).does(t, "show", "r-1"), x.with("COLUMNS", far).does(t, "show", "r-1")); diff != "" {
+			t.Errorf("COLUMNS=%s is not set as %s:\n%s", far, edge, diff)
+		}
 	}
 	for line := range strings.Lines(x.with("COLUMNS", "60").does(t, "show", "r-1")) {
 		if len(line) > 61 && !strings.Contains(line, "labels/wh-17/") {
@@ -213,7 +221,11 @@ func TestShowAsJSON(t *testing.T) {
 		"next":            map[string]any{"what": "a slice works on it, and renews its lease, which else ends", "at": stamp(run.LeaseExpiresAt)},
 		"can":             []any{"dismiss"}, "holds_in_force": 0.0, "stopped_by": []any{},
 	}
-	got := objects(t, x.does(t, "show", "r-1", "--json"))
+	text := x.does(t, "show", "r-1", "--json")
+	if !strings.Contains(text, `"<k>"`) {
+		t.Errorf("keys are not written as they are: %s", text)
+	}
+	got := objects(t, text)
 	if diff := cmp.Diff([]map[string]any{want}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
