@@ -142,6 +142,18 @@ func TestShowOfEachState(t *testing.T) {
 		"Last error  internal, T (1h ago): an error that no other category names (before the operator's dismiss)")
 }
 
+func TestShowTellsErrorsBeforeAMoveFromThoseBehindIt(t *testing.T) {
+	t.Parallel()
+	x := newTables(t)
+	x.has(t, "r-1", inbox.StatePending, func(r *inbox.Run) {
+		r.Operation = &inbox.Operation{Move: "retry", By: "bob", At: ago(time.Hour)}
+		r.LastError = &inbox.LastError{Category: inbox.CategoryInternal, Message: "m", At: ago(time.Minute)}
+	})
+	if text := x.does(t, "show", "r-1"); strings.Contains(text, "before the operator's") {
+		t.Errorf("an error behind the retry is said to be before it:\n%s", text)
+	}
+}
+
 func TestShowByADelivery(t *testing.T) {
 	t.Parallel()
 	x := newTables(t)
