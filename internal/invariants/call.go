@@ -40,17 +40,21 @@ func operationOf(service string, r *http.Request) string {
 		return name
 	}
 	q := r.URL.Query()
+	for selector, name := range map[string]string{
+		"versions": "ListObjectVersions", "versioning": "GetBucketVersioning", "object-lock": "GetObjectLockConfiguration",
+		"tagging": "GetObjectTagging", "legal-hold": "GetObjectLegalHold", "retention": "GetObjectRetention",
+	} {
+		if q.Has(selector) && r.Method == http.MethodGet {
+			return name
+		}
+	}
 	switch {
-	case q.Has("versions"):
-		return "ListObjectVersions"
-	case q.Has("versioning"):
-		return "GetBucketVersioning"
-	case q.Has("delete"):
+	case q.Has("delete") && r.Method == http.MethodPost:
 		return "DeleteObjects"
 	case r.Method == http.MethodDelete:
 		return "DeleteObject"
 	}
-	return r.Method
+	return r.Method + " " + r.URL.Path + "?" + r.URL.RawQuery
 }
 
 // sdkAttempt reads which attempt this is, from the header by which the SDK tells AWS.

@@ -25,6 +25,7 @@ type history struct {
 	Trial                      bool // only one of the warehouses is enabled: dry runs
 	Lose, Again, Late, Abandon int  // of a hundred records
 	Skew                       int  // seconds, in both directions
+	Batches                    int  // on their way at once
 	Page                       int
 	Lease, Budget              time.Duration
 	AttemptCeiling             int
@@ -100,7 +101,8 @@ func histories() *rapid.Generator[history] {
 			Lose: few(30).Draw(t, "lose %"), Again: few(30).Draw(t, "again %"), Late: few(30).Draw(t, "late %"),
 			Abandon: few(80).Draw(t, "abandon %"),
 			Skew:    few(5).Draw(t, "skew"), Page: rapid.IntRange(1, 4).Draw(t, "page"),
-			Lease: seconds(10, 90).Draw(t, "lease"), Budget: rapid.OneOf(seconds(1, 5), seconds(60, 240)).Draw(t, "budget"),
+			Batches: rapid.SampledFrom([]int{1, 1, 1, 1, 3}).Draw(t, "batches"),
+			Lease:   seconds(10, 90).Draw(t, "lease"), Budget: rapid.OneOf(seconds(1, 5), seconds(60, 240)).Draw(t, "budget"),
 			AttemptCeiling: rapid.IntRange(2, 12).Draw(t, "ceiling"),
 			SlowDelete:     rapid.OneOf(rapid.Just(time.Duration(0)), seconds(0, 3)).Draw(t, "slow delete"),
 			Before: rapid.SliceOfN(rapid.Custom(func(t *rapid.T) write {
@@ -208,6 +210,7 @@ func (h history) play(t *testing.T, trace func(string)) (seen tally, violations 
 			},
 			Settings: func(s *cleanup.Settings) {
 				s.LeaseDuration, s.SliceBudget, s.AttemptCeiling = h.Lease, h.Budget, h.AttemptCeiling
+				s.DeleteConcurrency = h.Batches
 				if h.Trial {
 					s.DeleteScopes = []string{"warehouse:wh-2"}
 				}

@@ -64,7 +64,7 @@ type target struct {
 func (o *observer) object(x exchange, serve func() *answer) *answer {
 	run := o.runs[x.task.run]
 	switch x.call.Operation {
-	case "GetBucketVersioning":
+	case "GetBucketVersioning", "GetObjectLockConfiguration", "GetObjectTagging", "GetObjectLegalHold", "GetObjectRetention":
 	case "ListObjectVersions":
 		o.listed(x, run)
 	case "DeleteObjects":

@@ -262,3 +262,17 @@ func TestADeleteWhoseAnswerIsLostIsNotForgottenUnderAHoldThatComesMeanwhile(t *t
 		})
 	}
 }
+
+// The holds are read, and the second half of the answer comes late: what was decided by them must not be sent any more.
+func TestHoldsThatGrewOldOnTheirWayAreReadAgain(t *testing.T) {
+	t.Parallel()
+	s, _ := oneOld()
+	s.fault = at("cleanup-1", "Query", 2, invariants.Fault{Stall: 6 * time.Second})
+	s.options.Before = func(w *invariants.World, c invariants.Call) {
+		if c.Operation == "Query" && c.N == 2 { // behind the read of the scope's holds
+			w.Place(invariants.Hold{Scope: scope, ID: "late", Key: pod("b"), Reason: "legal_hold"})
+		}
+	}
+	s.left = []string{pod("b") + " 1"}
+	s.sound(t)
+}
