@@ -22,6 +22,7 @@ func ready(state inbox.State, m string) inbox.Run {
 	run.Wake, run.WakeAt, run.WakeCount = "wake-1", now.Add(-time.Hour), 2
 	run.NextAttemptAt = now
 	run.LeaseToken, run.LeaseExpiresAt, run.LeaseRecord = "token-1", now, "record-1"
+	run.Cause = &inbox.LastError{Category: inbox.CategoryThrottled, Message: "of an earlier life", At: now}
 	if state == inbox.StateDone || state == inbox.StateDismissed || state == inbox.StateFailed {
 		run.EndedAt, run.TTL = now.Add(-time.Minute), 7
 	}

@@ -1,7 +1,6 @@
 package explore_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 
@@ -101,7 +100,7 @@ func (c claims) claims(t *testing.T, w int, r request) []claims {
 	next := c.copied()
 	claim := r.claim()
 	before := next.table.Fingerprint()
-	existing, err := next.table.Claim(context.Background(), claim)
+	existing, err := next.table.Claim(t.Context(), claim)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +121,7 @@ func (c claims) claims(t *testing.T, w int, r request) []claims {
 func (c claims) aliases(t *testing.T, w int, r request) []claims {
 	next := c.copied()
 	claim := r.claim()
-	there, err := next.table.Alias(context.Background(), claim.Delivery)
+	there, err := next.table.Alias(t.Context(), claim.Delivery)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +161,7 @@ func (c claims) answers(t *testing.T, w int, r request, answer string) []claims 
 
 // checkCommitted: the delivery and the run of an acknowledged request are there, and they are its own.
 func checkCommitted(t *testing.T, table *inboxtest.Store, r request) {
-	run, err := table.Run(context.Background(), inbox.RunKey{Type: "cleanup.run", Key: r.run})
+	run, err := table.Run(t.Context(), inbox.RunKey{Type: "cleanup.run", Key: r.run})
 	if err != nil || run == nil || run.CommandHash != r.command {
 		t.Errorf("%v is acknowledged, and the run is %+v", r, run)
 	}
@@ -181,7 +180,7 @@ func checkTable(t *testing.T, table *inboxtest.Store) {
 		wakes[record.Image.Key]++
 	}
 	for _, d := range table.Deliveries() {
-		if run, _ := table.Run(context.Background(), inbox.RunKey{Type: "cleanup.run", Key: d.RunKey}); run == nil {
+		if run, _ := table.Run(t.Context(), inbox.RunKey{Type: "cleanup.run", Key: d.RunKey}); run == nil {
 			t.Errorf("delivery %s without its run", d.ID)
 		}
 	}

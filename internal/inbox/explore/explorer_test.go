@@ -184,7 +184,8 @@ func (x *explorer) sweepMove(s state, m inbox.Move, backoff time.Duration) (stat
 // sweepNow is one tick of the sweeper over the index as it is: sweeper.tick.plan and moveOne.
 func (x *explorer) sweepNow(s state) (state, bool) {
 	x.store.Set(s.run.expand())
-	for row := range x.store.Rows(x.ctx, inbox.StatePending.OpenIndex()) {
+	for row, err := range x.store.Rows(x.ctx, inbox.StatePending.OpenIndex()) {
+		x.require(err == nil, "%v", err)
 		switch d := sweeper.Decide(row, now, x.sweeperSettings()); d.Action {
 		case sweeper.ActionWake:
 			next, ok := x.sweepMove(s, inbox.Wake(), d.Backoff)

@@ -93,7 +93,7 @@ func (s *search) visit(next state, from int32, level int) {
 	}
 }
 
-// path tells how a state was first reached. Labels are not kept: they are made again by walking the same way.
+// path tells how a state was first reached. Workers are told apart within a step only, since equal ones are the same. Labels are not kept: they are made again by walking the same way.
 func (s *search) path(at int32) []string {
 	var way []int32
 	for i := at; i >= 0; i = s.from[i] {
