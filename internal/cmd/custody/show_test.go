@@ -149,7 +149,7 @@ func TestShowTellsErrorsBeforeAMoveFromThoseBehindIt(t *testing.T) {
 		r.Operation = &inbox.Operation{Move: "retry", By: "bob", At: ago(time.Hour)}
 		r.LastError = &inbox.LastError{Category: inbox.CategoryInternal, Message: "m", At: ago(time.Minute)}
 	})
-	if text := x.does(t, "show", "r-1"); strings.Contains(text, "before the operator's") {
+	if text := x.does(t, "show", "r-1"); strings.Contains(text, "(before") {
 		t.Errorf("an error behind the retry is said to be before it:\n%s", text)
 	}
 }
