@@ -23,7 +23,9 @@ var ErrNoVersionID = errors.New("a version without a version id is never deleted
 // Delete removes exactly the given versions, at most MaxDelete of them, and says of each what became of it: the fates stand in
 // the order of the versions. A version that is already absent counts as success. No request is sent at or after sendBefore,
 // when the holds that allowed it are too old; what was not sent is transient. No request is repeated here, for the same reason.
-// An error means that nothing is known of any version.
+//
+// A version that S3 refuses with AccessDenied is asked for its lock: what that explains is locked, and what could not be asked
+// is transient. An error means that nothing is known of any version.
 func (c *Client) Delete(ctx context.Context, bucket string, vs []retention.Version, sendBefore time.Time) ([]retention.Fate, error) {
 	if len(vs) > MaxDelete {
 		return nil, fmt.Errorf("delete from bucket %s: %d versions, at most %d are allowed", bucket, len(vs), MaxDelete)
@@ -33,21 +35,37 @@ func (c *Client) Delete(ctx context.Context, bucket string, vs []retention.Versi
 			return nil, fmt.Errorf("delete %q from bucket %s: %w", v.Key, bucket, ErrNoVersionID)
 		}
 	}
-	fates := make([]retention.Fate, len(vs))
-	var together []int // indexes of the versions that one DeleteObjects can carry
+	d := &deletion{Client: c, bucket: bucket, vs: vs, sendBefore: sendBefore, began: c.now(), ledger: newLedger(len(vs))}
+	var alone, together []int // indexes into vs
 	for i, v := range vs {
-		if !fitsXML(v.Key) {
-			if err := c.deleteOne(ctx, bucket, v, sendBefore, &fates[i]); err != nil {
-				return nil, err
-			}
-			continue
+		if fitsXML(v.Key) {
+			together = append(together, i)
+		} else {
+			alone = append(alone, i)
 		}
-		together = append(together, i)
 	}
-	if err := c.deleteTogether(ctx, bucket, vs, together, sendBefore, fates); err != nil {
+	if err := d.sendAlone(ctx, alone); err != nil {
 		return nil, err
 	}
+	if err := d.sendTogether(ctx, together); err != nil {
+		return nil, err
+	}
+	d.explain(ctx)
+	fates, err := d.ledger.close()
+	if err != nil {
+		return nil, fmt.Errorf("delete from bucket %s: %w", bucket, err)
+	}
 	return fates, nil
+}
+
+// deletion is one call of Delete.
+type deletion struct {
+	*Client
+	bucket     string
+	vs         []retention.Version
+	sendBefore time.Time
+	began      time.Time
+	ledger     *ledger
 }
 
 // fitsXML reports whether XML 1.0 can carry the key unchanged. Other characters become U+FFFD on the way, or line ends: S3
@@ -63,92 +81,84 @@ func fitsXML(key string) bool {
 
 const codeTooLate = "HoldsTooOld" // not S3's: the request was not sent
 
-func (c *Client) tooLate(sendBefore time.Time) bool { return !c.now().Before(sendBefore) }
+func (d *deletion) tooLate() bool { return !d.now().Before(d.sendBefore) }
 
 // once keeps the SDK from repeating a delete behind our back: a repeated request would rest on holds that were read long ago.
 func once(o *s3.Options) { o.RetryMaxAttempts = 1 }
 
-func (c *Client) deleteTogether(ctx context.Context, bucket string, vs []retention.Version, which []int, sendBefore time.Time, fates []retention.Fate) error {
+func (d *deletion) sendTogether(ctx context.Context, which []int) error {
 	if len(which) == 0 {
 		return nil
 	}
-	if c.tooLate(sendBefore) {
+	if d.tooLate() {
 		for _, i := range which {
-			fates[i] = retention.Fate{Kind: retention.FateTransient, Code: codeTooLate}
+			d.ledger.enter(i, retention.Fate{Kind: retention.FateTransient, Code: codeTooLate})
 		}
 		return nil
 	}
 	ids := make([]types.ObjectIdentifier, len(which))
 	for n, i := range which {
-		ids[n] = types.ObjectIdentifier{Key: &vs[i].Key, VersionId: &vs[i].ID}
+		ids[n] = types.ObjectIdentifier{Key: &d.vs[i].Key, VersionId: &d.vs[i].ID}
 	}
-	quiet := false // an empty or truncated answer must not look like success
-	ctx, cancel := bounded(ctx)
-	defer cancel()
-	out, err := c.s3.DeleteObjects(ctx, &s3.DeleteObjectsInput{
-		Bucket: &bucket, Delete: &types.Delete{Objects: ids, Quiet: &quiet}, ExpectedBucketOwner: c.expectedOwner(),
-	}, once)
+	out, err := d.deleteObjects(ctx, ids)
 	if err != nil {
-		return fmt.Errorf("delete %d versions from bucket %s: %w", len(ids), bucket, translate(ctx, err))
+		return fmt.Errorf("delete %d versions from bucket %s: %w", len(ids), d.bucket, err)
 	}
-	account(out, vs, which, fates)
-	return nil
+	return d.ledger.read(out, d.vs, which)
 }
 
-type name struct{ key, id string }
+func (d *deletion) deleteObjects(ctx context.Context, ids []types.ObjectIdentifier) (*s3.DeleteObjectsOutput, error) {
+	quiet := false // an empty or truncated answer must not look like success
+	limited, cancel := bounded(ctx)
+	defer cancel()
+	out, err := d.s3.DeleteObjects(limited, &s3.DeleteObjectsInput{
+		Bucket: &d.bucket, Delete: &types.Delete{Objects: ids, Quiet: &quiet}, ExpectedBucketOwner: d.expectedOwner(),
+	}, once)
+	if err == nil {
+		return out, nil
+	}
+	err = translate(limited, err)
+	if inbox.CategoryOf(err) == inbox.CategoryAccessDenied && d.wantsMFA(ctx) {
+		return nil, inbox.Failed(inbox.CategoryMFADelete, fmt.Errorf("bucket %s has MFA delete enabled: %w", d.bucket, err))
+	}
+	return nil, err
+}
 
-// account gives every version that was sent its fate. One that the answer does not mention is refused, not assumed to be gone.
-func account(out *s3.DeleteObjectsOutput, vs []retention.Version, which []int, fates []retention.Fate) {
-	said := make(map[name]retention.Fate, len(which))
-	for _, d := range out.Deleted {
-		said[name{value(d.Key), value(d.VersionId)}] = retention.Fate{Kind: retention.FateDeleted}
-	}
-	for _, e := range out.Errors {
-		said[name{value(e.Key), value(e.VersionId)}] = fateOf(value(e.Code))
-	}
-	for _, i := range which {
-		fate, mentioned := said[name{vs[i].Key, vs[i].ID}]
-		if !mentioned {
-			fate = retention.Fate{Kind: retention.FateRefused, Code: "NotMentioned"}
+// wantsMFA tells a missing second factor from a missing permission: S3 refuses both with the same 403.
+func (d *deletion) wantsMFA(ctx context.Context) bool {
+	out, err := d.versioning(ctx, d.bucket, d.expectedOwner())
+	return err == nil && out.MFADelete == types.MFADeleteStatusEnabled
+}
+
+// sendAlone sends each version in a request of its own, in the path, which can name any key.
+func (d *deletion) sendAlone(ctx context.Context, which []int) error {
+	return d.each(ctx, len(which), func(ctx context.Context, n int) error {
+		fate, err := d.deleteObject(ctx, d.vs[which[n]])
+		if err != nil {
+			return fmt.Errorf("delete %q from bucket %s: %w", d.vs[which[n]].Key, d.bucket, err)
 		}
-		fates[i] = fate
-	}
-}
-
-// fateOf sorts the error codes that S3 gives for one version. Only those that S3 documents as passing are sent again.
-func fateOf(code string) retention.Fate {
-	switch code {
-	case "SlowDown", "InternalError", "ServiceUnavailable":
-		return retention.Fate{Kind: retention.FateTransient, Code: code}
-	case "NoSuchVersion", "NoSuchKey":
-		return retention.Fate{Kind: retention.FateAbsent}
-	}
-	return retention.Fate{Kind: retention.FateRefused, Code: code}
-}
-
-// deleteOne sends the version alone, in the request's path, which can name any key.
-func (c *Client) deleteOne(ctx context.Context, bucket string, v retention.Version, sendBefore time.Time, fate *retention.Fate) error {
-	if c.tooLate(sendBefore) {
-		*fate = retention.Fate{Kind: retention.FateTransient, Code: codeTooLate}
+		d.ledger.enter(which[n], fate)
 		return nil
+	})
+}
+
+func (d *deletion) deleteObject(ctx context.Context, v retention.Version) (retention.Fate, error) {
+	if d.tooLate() {
+		return retention.Fate{Kind: retention.FateTransient, Code: codeTooLate}, nil
 	}
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	_, err := c.s3.DeleteObject(ctx, &s3.DeleteObjectInput{
-		Bucket: &bucket, Key: &v.Key, VersionId: &v.ID, ExpectedBucketOwner: c.expectedOwner(),
+	_, err := d.s3.DeleteObject(ctx, &s3.DeleteObjectInput{
+		Bucket: &d.bucket, Key: &v.Key, VersionId: &v.ID, ExpectedBucketOwner: d.expectedOwner(),
 	}, once)
 	switch code := codeOf(err); {
 	case err == nil:
-		*fate = retention.Fate{Kind: retention.FateDeleted}
-	case code == "NoSuchBucket" || !answered(err):
-		return fmt.Errorf("delete %q from bucket %s: %w", v.Key, bucket, translate(ctx, err))
+		return retention.Fate{Kind: retention.FateDeleted}, nil
+	case code == "NoSuchBucket" || code == "": // without a code it is not S3 that answered
+		return retention.Fate{}, translate(ctx, err)
 	case category(err) == inbox.CategoryUnavailable || category(err) == inbox.CategoryThrottled:
-		*fate = retention.Fate{Kind: retention.FateTransient, Code: code}
+		return retention.Fate{Kind: retention.FateTransient, Code: code}, nil
 	default:
-		*fate = fateOf(code)
+		return fateOf(code), nil
 	}
-	return nil
 }
-
-// answered reports whether S3 itself gave the error, with a code.
-func answered(err error) bool { return codeOf(err) != "" }

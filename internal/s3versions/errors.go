@@ -12,13 +12,22 @@ import (
 	"custody/internal/inbox"
 )
 
-// translate gives an error of S3 its category. The vendor's types end here; its text stays for the log.
+// answer is an error of S3 without the vendor's types: its code, "" where S3 gave none, and its text for the log.
+type answer struct{ code, text string }
+
+func (a *answer) Error() string { return a.text }
+
+// translate gives an error of S3 its category. The vendor's types end here.
 func translate(ctx context.Context, err error) error {
+	plain := &answer{code: codeOf(err), text: err.Error()}
 	if cause := context.Cause(ctx); cause != nil {
-		return inbox.Failed(inbox.CategoryUnavailable, fmt.Errorf("%w: %w", cause, err))
+		return inbox.Failed(inbox.CategoryUnavailable, fmt.Errorf("%w: %w", cause, plain))
 	}
-	return inbox.Failed(category(err), errors.New(err.Error()))
+	return inbox.Failed(category(err), plain)
 }
+
+// broken is an answer that says success and lacks what it is for. Nothing follows from it, and asking again may help.
+func broken(err error) error { return inbox.Failed(inbox.CategoryUnavailable, err) }
 
 func category(err error) inbox.Category {
 	code, status := codeOf(err), statusOf(err)
@@ -47,9 +56,13 @@ func category(err error) inbox.Category {
 	return inbox.CategoryInternal
 }
 
+// codeOf is S3's code of an error, translated or not; "" for one that S3 did not give.
 func codeOf(err error) string {
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
 		return api.ErrorCode()
+	}
+	if a, ok := errors.AsType[*answer](err); ok {
+		return a.code
 	}
 	return ""
 }
@@ -61,4 +74,8 @@ func statusOf(err error) int {
 	return 0
 }
 
-func isAccessDenied(err error) bool { return category(err) == inbox.CategoryAccessDenied }
+// isGone reports that the version which was asked for is not there.
+func isGone(err error) bool {
+	code := codeOf(err)
+	return code == "NoSuchVersion" || code == "NoSuchKey"
+}

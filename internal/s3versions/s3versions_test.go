@@ -5,11 +5,9 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -35,7 +33,8 @@ func later() time.Time { return time.Now().Add(time.Hour) }
 func clientOf(t *testing.T, h http.Handler) *s3.Client {
 	t.Helper()
 	server := httptest.NewServer(h)
-	t.Cleanup(server.Close)
+	// Not server.Close: that closes idle connections of http.DefaultTransport, and breaks requests of tests beside this one.
+	t.Cleanup(func() { _ = server.Config.Close() })
 	return s3.New(s3.Options{
 		Region: "us-east-1", BaseEndpoint: &server.URL, UsePathStyle: true, RetryMaxAttempts: 1, HTTPClient: steady.Client{},
 		Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
@@ -137,208 +136,6 @@ func TestAListingIsWholeAcrossPagesWithTheVersionsOfAKeySideBySide(t *testing.T)
 		if runs[key] != 1 || current[key] != 1 {
 			t.Errorf("key %q came in %d runs with %d current versions, want one of each", key, runs[key], current[key])
 		}
-	}
-}
-
-func TestBucket(t *testing.T) {
-	t.Parallel()
-	sdk := local(t, nil)
-	c := s3versions.New(sdk, "000000000000", time.Now)
-	got, err := c.Bucket(t.Context(), bucket)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(retention.Bucket{Versioning: retention.VersioningEnabled}, got); diff != "" {
-		t.Errorf("bucket (-want +got):\n%s", diff)
-	}
-	if _, err := c.Bucket(t.Context(), "absent-bucket"); inbox.CategoryOf(err) != inbox.CategoryNoSuchBucket {
-		t.Errorf("a bucket that does not exist: %v", err)
-	}
-	if _, err := s3versions.New(sdk, "111111111111", time.Now).Bucket(t.Context(), bucket); inbox.CategoryOf(err) != inbox.CategoryWrongOwner {
-		t.Errorf("a bucket of another owner: %v", err)
-	}
-}
-
-func TestOddKeysAreDeletedByTheirOwnNameAndNoOther(t *testing.T) {
-	t.Parallel()
-	keys := []string{
-		"a b", "a+b", "a%20b", "a%2Bb", "a//b", "/lead", "trail/", "emoji-😀", "e\u0301", "tab\tx", "new\nline", "cr\rx", "ctl\x01x",
-		"del\x7fx", "a&b<c>\"'", strings.Repeat("x", 1024), "ctl\ufffdx",
-	}
-	sdk := local(t, nil)
-	for _, key := range keys {
-		put(t, sdk, key)
-		put(t, sdk, key)
-	}
-	c := s3versions.New(sdk, "", time.Now)
-	vs := all(t, c, "")
-	if len(vs) != 2*len(keys) {
-		t.Fatalf("%d versions are listed, want %d: %q", len(vs), 2*len(keys), names(vs))
-	}
-	fates, err := c.Delete(t.Context(), bucket, vs, later())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, f := range fates {
-		if f.Kind != retention.FateDeleted {
-			t.Errorf("%q: fate %+v, want deleted", vs[i].Key, f)
-		}
-	}
-	if left := all(t, c, ""); len(left) > 0 {
-		t.Errorf("left behind: %q", names(left))
-	}
-}
-
-func TestAVersionThatIsGoneAlreadyIsSuccess(t *testing.T) {
-	t.Parallel()
-	sdk := local(t, nil)
-	id := put(t, sdk, "k")
-	c := s3versions.New(sdk, "", time.Now)
-	v := []retention.Version{{Key: "k", ID: id}, {Key: "odd\x01", ID: id}}
-	for range 2 {
-		fates, err := c.Delete(t.Context(), bucket, v, later())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range fates {
-			if f.Kind != retention.FateDeleted && f.Kind != retention.FateAbsent {
-				t.Errorf("fate %+v, want success", f)
-			}
-		}
-	}
-}
-
-func TestNothingIsSentWithoutAVersionIDOrWithHoldsThatAreTooOld(t *testing.T) {
-	t.Parallel()
-	var requests []string
-	var mu sync.Mutex
-	sdk := local(t, func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			mu.Lock()
-			requests = append(requests, r.Method+" "+r.URL.RawQuery)
-			mu.Unlock()
-			next.ServeHTTP(w, r)
-		})
-	})
-	mu.Lock()
-	requests = nil
-	mu.Unlock()
-	now := time.Now()
-	c := s3versions.New(sdk, "", func() time.Time { return now })
-
-	_, err := c.Delete(t.Context(), bucket, []retention.Version{{Key: "a", ID: "v"}, {Key: "b"}}, later())
-	if !errors.Is(err, s3versions.ErrNoVersionID) {
-		t.Errorf("a version without an id: %v, want ErrNoVersionID", err)
-	}
-	fates, err := c.Delete(t.Context(), bucket, []retention.Version{{Key: "a", ID: "v"}, {Key: "b\x01", ID: "v"}}, now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range fates {
-		if f.Kind != retention.FateTransient {
-			t.Errorf("fate %+v, want transient: it was too late to send", f)
-		}
-	}
-	mu.Lock()
-	defer mu.Unlock()
-	if len(requests) > 0 {
-		t.Errorf("requests were sent: %q", requests)
-	}
-}
-
-// answering gives every delete the same answer and counts the requests.
-func answering(t *testing.T, status int, body string) (*s3.Client, *int) {
-	t.Helper()
-	n := new(int)
-	return clientOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		*n++
-		_, _ = io.Copy(io.Discard, r.Body)
-		w.Header().Set("Content-Type", "application/xml")
-		w.WriteHeader(status)
-		_, _ = io.WriteString(w, body)
-	})), n
-}
-
-func TestEveryVersionIsAccountedForWhateverTheAnswerSays(t *testing.T) {
-	t.Parallel()
-	sent := []retention.Version{{Key: "a", ID: "1"}, {Key: "b", ID: "2"}}
-	deleted := "<Deleted><Key>a</Key><VersionId>1</VersionId></Deleted>"
-	failed := func(code string) string {
-		return "<Error><Key>b</Key><VersionId>2</VersionId><Code>" + code + "</Code><Message>m</Message></Error>"
-	}
-	kinds := func(a, b retention.FateKind) []retention.FateKind { return []retention.FateKind{a, b} }
-	tests := map[string]struct {
-		answer string
-		want   []retention.FateKind
-	}{
-		"an empty answer refuses both":               {"", kinds(retention.FateRefused, retention.FateRefused)},
-		"an answer that names one refuses the other": {deleted, kinds(retention.FateDeleted, retention.FateRefused)},
-		"a version that was not sent changes nothing": {
-			deleted + "<Deleted><Key>b</Key><VersionId>9</VersionId></Deleted>", kinds(retention.FateDeleted, retention.FateRefused)},
-		"SlowDown is sent again":              {deleted + failed("SlowDown"), kinds(retention.FateDeleted, retention.FateTransient)},
-		"InternalError is sent again":         {deleted + failed("InternalError"), kinds(retention.FateDeleted, retention.FateTransient)},
-		"ServiceUnavailable is sent again":    {deleted + failed("ServiceUnavailable"), kinds(retention.FateDeleted, retention.FateTransient)},
-		"AccessDenied is refused":             {deleted + failed("AccessDenied"), kinds(retention.FateDeleted, retention.FateRefused)},
-		"a code nobody knows is refused":      {deleted + failed("Surprise"), kinds(retention.FateDeleted, retention.FateRefused)},
-		"a version that is absent is success": {deleted + failed("NoSuchVersion"), kinds(retention.FateDeleted, retention.FateAbsent)},
-		"an error after a success of the same version counts": {
-			deleted + "<Deleted><Key>b</Key><VersionId>2</VersionId></Deleted>" + failed("SlowDown"),
-			kinds(retention.FateDeleted, retention.FateTransient)},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			sdk, n := answering(t, 200, xml.Header+"<DeleteResult>"+tt.answer+"</DeleteResult>")
-			fates, err := s3versions.New(sdk, "", time.Now).Delete(t.Context(), bucket, sent, later())
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := []retention.FateKind{}
-			for _, f := range fates {
-				got = append(got, f.Kind)
-			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("fates (-want +got):\n%s", diff)
-			}
-			if *n != 1 {
-				t.Errorf("%d requests were sent, want 1: a repeated one would rest on old holds", *n)
-			}
-		})
-	}
-}
-
-func TestAFailedRequestHasACategoryAndIsNotRepeated(t *testing.T) {
-	t.Parallel()
-	answer := func(code string) string {
-		return xml.Header + "<Error><Code>" + code + "</Code><Message>m</Message></Error>"
-	}
-	tests := map[string]struct {
-		status int
-		body   string
-		want   inbox.Category
-	}{
-		"503 SlowDown":                  {503, answer("SlowDown"), inbox.CategoryThrottled},
-		"500 InternalError":             {500, answer("InternalError"), inbox.CategoryUnavailable},
-		"502 without a body":            {502, "", inbox.CategoryUnavailable},
-		"403 AccessDenied":              {403, answer("AccessDenied"), inbox.CategoryAccessDenied},
-		"404 NoSuchBucket":              {404, answer("NoSuchBucket"), inbox.CategoryNoSuchBucket},
-		"301 PermanentRedirect":         {301, answer("PermanentRedirect"), inbox.CategoryWrongRegion},
-		"400 MalformedXML":              {400, answer("MalformedXML"), inbox.CategoryInternal},
-		"200 that breaks off":           {200, xml.Header + "<DeleteResult><Deleted><Key>a", inbox.CategoryUnavailable},
-		"200 with an error as its body": {200, answer("InternalError"), inbox.CategoryUnavailable},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			sdk, n := answering(t, tt.status, tt.body)
-			_, err := s3versions.New(sdk, "", time.Now).Delete(t.Context(), bucket, []retention.Version{{Key: "a", ID: "1"}}, later())
-			if got := inbox.CategoryOf(err); err == nil || got != tt.want {
-				t.Errorf("category %s of %v, want %s", got, err, tt.want)
-			}
-			if *n != 1 {
-				t.Errorf("%d requests were sent, want 1", *n)
-			}
-		})
 	}
 }
 
