@@ -2,6 +2,7 @@ package invariants
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net/http"
 )
@@ -32,7 +33,7 @@ func (a *answer) response(r *http.Request) *http.Response {
 // serve lets the handler answer the request with the given body. The context of the caller stays behind: what has left it is
 // not called back.
 func serve(h http.Handler, r *http.Request, body []byte) *answer {
-	sent := r.Clone(noContext())
+	sent := r.Clone(context.WithoutCancel(r.Context()))
 	sent.Body, sent.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	a := newAnswer()
 	h.ServeHTTP(a, sent)

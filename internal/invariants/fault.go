@@ -51,6 +51,7 @@ func (f Fault) before(c Call) *answer {
 		return refuse(c, throttledStatus(c), "ProvisionedThroughputExceededException", "SlowDown")
 	case FaultConflict:
 		return conflict(c)
+	case FaultNone, FaultNoConnection, FaultLostAnswer, FaultDeath, FaultDeathBefore:
 	}
 	return nil
 }

@@ -179,9 +179,9 @@ func (h history) skew(process string) time.Duration {
 // play lets the history happen, calms the world down, and wants every run to end; then it wants a retry of what failed to
 // succeed.
 func (h history) play(t *testing.T, trace func(string)) (seen tally, violations []string) {
-	synctest.Test(t, func(*testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		calm, asked := false, map[string]int{}
-		w, err := invariants.New(invariants.Options{
+		w, err := invariants.New(t.Context(), invariants.Options{
 			Trace: trace, Seed: h.Seed, Skew: h.skew, PageSize: h.Page,
 			Fault: func(c invariants.Call) invariants.Fault {
 				if calm {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"custody/internal/invariants"
@@ -65,6 +66,10 @@ func (b blow) String() string {
 // TestCrashMatrix tells every story once for each of its calls and for each fault of that call.
 func TestCrashMatrix(t *testing.T) {
 	t.Parallel()
+	var all, allCalls atomic.Int64
+	t.Cleanup(func() {
+		t.Logf("%d stories, %d calls, %d crash points tried", len(stories()), allCalls.Load(), all.Load())
+	})
 	for name, story := range stories() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -90,6 +95,8 @@ func TestCrashMatrix(t *testing.T) {
 					}
 				}
 			}
+			all.Add(int64(tried))
+			allCalls.Add(int64(len(points)))
 			t.Logf("%d calls, %d crash points tried", len(points), tried)
 		})
 	}

@@ -2,6 +2,7 @@ package invariants
 
 import (
 	"bytes"
+	"context"
 	"crypto/md5" //nolint:gosec // the digest of a request body, as S3 takes it
 	"encoding/base64"
 	"encoding/xml"
@@ -52,7 +53,7 @@ func (w *World) serveObjects(x exchange) *answer {
 
 func (w *World) deleteRest(x exchange, objects string) *answer {
 	body := []byte("<Delete>" + objects + "</Delete>")
-	r := x.request.Clone(noContext())
+	r := x.request.Clone(context.WithoutCancel(x.request.Context()))
 	for name := range r.Header {
 		if strings.HasPrefix(name, "X-Amz-Checksum-") || strings.HasPrefix(name, "X-Amz-Sdk-Checksum") || name == "X-Amz-Content-Sha256" {
 			r.Header.Del(name)

@@ -56,7 +56,7 @@ func (s scenario) tell(t *testing.T, fault func(invariants.Call) invariants.Faul
 			}
 			return invariants.Fault{}
 		}
-		w, err := invariants.New(o)
+		w, err := invariants.New(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -68,13 +68,11 @@ type World struct {
 	paused   bool // the schedule stands still
 }
 
-func noContext() context.Context { return context.Background() }
-
 // epoch is when a bubble's clock has Unix seconds of ten digits, which the timestamped scheme asks for.
 const epoch = 1_000_000_000
 
-// New makes a world with empty tables and an empty bucket with versioning. Nothing runs before Start.
-func New(o Options) (*World, error) {
+// New makes a world with empty tables and an empty bucket with versioning. Nothing runs before Start, or after the end of ctx.
+func New(ctx context.Context, o Options) (*World, error) {
 	time.Sleep(time.Until(time.Unix(epoch, 0)))
 	w := &World{
 		options: o, tables: localdb.New(localdb.Options{}), objects: locals3.New(locals3.Options{}),
@@ -84,7 +82,7 @@ func New(o Options) (*World, error) {
 			ScanCeiling: 10, AttemptCeiling: 12, Retention: 90 * 24 * time.Hour,
 		},
 	}
-	w.ctx, w.stop = context.WithCancel(context.Background())
+	w.ctx, w.stop = context.WithCancel(ctx)
 	w.observer = newObserver(w)
 	if o.Settings != nil {
 		o.Settings(&w.set)
@@ -148,12 +146,10 @@ func (w *World) db(target string, in, out any) error {
 	if err != nil {
 		return err
 	}
-	r, err := http.NewRequestWithContext(noContext(), http.MethodPost, "http://dynamodb.local/", nil)
-	if err != nil {
-		return err
+	r := &http.Request{
+		Method: http.MethodPost, URL: &url.URL{Scheme: "http", Host: "dynamodb.local", Path: "/"}, Host: "dynamodb.local",
+		Header: http.Header{"X-Amz-Target": {target}, "Authorization": {authorization}},
 	}
-	r.Header.Set("X-Amz-Target", target)
-	r.Header.Set("Authorization", authorization)
 	a := serve(w.tables, r, body)
 	if !a.ok() {
 		return fmt.Errorf("%s: %s", target, a.body.String())
@@ -211,7 +207,7 @@ func (w *World) paged(r *http.Request) *http.Request {
 		return r
 	}
 	q.Set("max-keys", fmt.Sprint(w.options.PageSize))
-	r = r.Clone(noContext())
+	r = r.Clone(context.WithoutCancel(r.Context()))
 	r.URL.RawQuery = q.Encode()
 	return r
 }
