@@ -15,6 +15,7 @@ const (
 	FaultNoConnection           // before: the connection fails
 	FaultServerError            // before: 500
 	FaultThrottled              // before: the service asks for fewer requests
+	FaultDenied                 // before: access denied
 	FaultConflict               // before: a transaction runs on the item
 	FaultLostAnswer             // the engine did it, and the connection breaks before the answer
 	FaultDeath                  // the engine did it, and the process dies before the answer
@@ -22,7 +23,7 @@ const (
 )
 
 func (k FaultKind) String() string {
-	return [...]string{"none", "no connection", "server error", "throttled", "conflict", "lost answer", "death", "death before"}[k]
+	return [...]string{"none", "no connection", "server error", "throttled", "denied", "conflict", "lost answer", "death", "death before"}[k]
 }
 
 // Fault is what happens to one call.
@@ -49,6 +50,8 @@ func (f Fault) before(c Call) *answer {
 		return refuse(c, http.StatusInternalServerError, "InternalServerError", "InternalError")
 	case FaultThrottled:
 		return refuse(c, throttledStatus(c), "ProvisionedThroughputExceededException", "SlowDown")
+	case FaultDenied:
+		return refuse(c, http.StatusForbidden, "AccessDeniedException", "AccessDenied")
 	case FaultConflict:
 		return conflict(c)
 	case FaultNone, FaultNoConnection, FaultLostAnswer, FaultDeath, FaultDeathBefore:

@@ -208,7 +208,7 @@ func (x exchange) fly(arrived chan<- *answer) {
 		x.process.kill()
 	case FaultLostAnswer:
 		a = nil
-	case FaultNone, FaultNoConnection, FaultServerError, FaultThrottled, FaultConflict, FaultDeathBefore:
+	case FaultNone, FaultNoConnection, FaultServerError, FaultThrottled, FaultDenied, FaultConflict, FaultDeathBefore:
 	}
 	time.Sleep(latency)
 	arrived <- a
