@@ -97,6 +97,11 @@ test: ## Run every test that needs only Go
 soak: ## Play random histories of the whole product, HISTORIES of them (10000): a few minutes
 	$(GO) test -count=1 -timeout=60m -v -run '^TestRandomHistories' ./internal/invariants -rapid.checks=$(or $(HISTORIES),10000)
 
+# Without the race detector, so that the whole bound is explored; make test explores a smaller one with it.
+.PHONY: explore
+explore: ## Explore every interleaving of the moves, to its whole bound: a minute or two
+	CGO_ENABLED=0 $(GO) test -count=1 -v -timeout=30m ./internal/inbox/explore
+
 .PHONY: test-dynamodb
 test-dynamodb: ## Run the DynamoDB suite against another engine: make test-dynamodb ENDPOINT=http://… ENGINE=name
 	@test -n "$(ENDPOINT)" || { echo "test-dynamodb: ENDPOINT is missing, for example http://127.0.0.1:8000" >&2; exit 2; }

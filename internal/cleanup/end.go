@@ -69,7 +69,7 @@ func (s *slice) lastMove(why error) (inbox.Move, inbox.Change, inbox.SliceOutcom
 	}
 	if category == inbox.CategoryStopped {
 		// The brake is nobody's failure: the attempt is taken back, so that the run goes on by itself when it is lifted.
-		change.Attempts = max(0, s.run.Attempts-1)
+		change.Attempts = max(0, change.Attempts-1)
 		change.NextAttemptAt = now.Add(firstDelay)
 		return inbox.Park(), change, inbox.SliceParked
 	}

@@ -3,6 +3,7 @@ package cleanup_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -271,5 +272,36 @@ func TestARecordBehindAFailedOneComesAgainAndIsNotTouched(t *testing.T) {
 	want := events.DynamoDBEventResponse{BatchItemFailures: []events.DynamoDBBatchItemFailure{{ItemIdentifier: "100"}}}
 	if diff := cmp.Diff(want, response); diff != "" || len(done) != 1 {
 		t.Errorf("%d summaries, want 1; answer (-want +got):\n%s", len(done), diff)
+	}
+}
+
+func TestTheBrakeForgetsNoProgress(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.set.DeleteConcurrency = 1
+	for i := range 1001 { // two batches: the brake comes between them
+		w.put(fmt.Sprintf("pod/wh-17/%04d", i))
+	}
+	wake := w.claim(cutoff, "pod/wh-17/")
+	w.at(later)
+	w.onUpdate(func(rw http.ResponseWriter, r *http.Request, n int, next http.Handler) {
+		if n > 1 { // the first process dies with its lease: one attempt without progress
+			rw.WriteHeader(http.StatusInternalServerError)
+			return
+		}
+		next.ServeHTTP(rw, r)
+	})
+	w.answer(fail(w, "versions", 503, "SlowDown"))
+	w.deliver(t.Context(), "rec-1", wake)
+	w.mu.Lock()
+	w.onDB = nil
+	w.mu.Unlock()
+	w.before("delete", once(func() { w.hold(map[string]any{"scope": scope, "hold_id": "stop", "reason": "stop"}) }))
+	got := w.deliver(t.Context(), "rec-1", wake)
+	if got.Outcome != inbox.SliceParked || got.Category != inbox.CategoryStopped || got.Deleted != 1000 {
+		t.Fatalf("the slice ended as %s %s with %d deleted: %s", got.Outcome, got.Category, got.Deleted, got.Problem)
+	}
+	if run := w.run(); run.Attempts != 0 {
+		t.Errorf("%d attempts, want 0: the slice made progress", run.Attempts)
 	}
 }

@@ -215,7 +215,7 @@ func (x *explorer) endEarly(s state, w int) {
 func (x *explorer) end(s state, w int, k kind, m inbox.Move, c inbox.Change, what string) {
 	c = x.progress(s, w, c)
 	if c.Err.Category == inbox.CategoryStopped {
-		c.Attempts = max(0, int(s.workers[w].attempts)-1)
+		c.Attempts = max(0, c.Attempts-1)
 	}
 	_, ok := x.write(&s, w, m, c)
 	if !ok {

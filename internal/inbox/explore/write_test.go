@@ -69,12 +69,10 @@ func (x *explorer) follow(s *state, by int, move string, c inbox.Change) {
 		w := s.workers[by]
 		t.line = w.line
 		switch {
-		case c.Err.Category == inbox.CategoryStopped:
-			// As slice.lastMove has it: the count is what it was before the slice, also when the slice made progress. That
-			// forgets the progress, so that the count may even rise from the 0 of a checkpoint; it never passes the ceiling.
-			t.attempts = w.attempts - 1
 		case w.progress:
 			t.attempts = 0
+		case c.Err.Category == inbox.CategoryStopped: // the brake takes this slice's attempt back
+			t.attempts = w.attempts - 1
 		}
 		if move != inbox.MoveCheckpoint {
 			x.markLate(s, 0)
