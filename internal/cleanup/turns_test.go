@@ -55,6 +55,14 @@ func TestAHundredSmallRunsEndWhileOneOfAMillionVersionsStillWorks(t *testing.T) 
 		if diff := cmp.Diff(want, b.lane()); diff != "" {
 			t.Errorf("slices (-want +got):\n%s", diff)
 		}
+		// A wake that was there before would let the record of an older yield start a slice once more.
+		seen := map[string]bool{}
+		for _, e := range b.diary.written(inbox.MoveYield) {
+			if seen[e.change.NewWake] {
+				t.Errorf("two yields set the wake %q", e.change.NewWake)
+			}
+			seen[e.change.NewWake] = true
+		}
 		large := b.run("large")
 		if large.State != inbox.StateDone || large.Counters.Deleted != million || b.shelf.left("pod/large/") != 0 {
 			t.Errorf("the large run is %s with %+v, %d versions are left", large.State, large.Counters, b.shelf.left("pod/large/"))
