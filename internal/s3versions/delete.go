@@ -151,14 +151,17 @@ func (d *deletion) deleteObject(ctx context.Context, v retention.Version) (reten
 	_, err := d.s3.DeleteObject(ctx, &s3.DeleteObjectInput{
 		Bucket: &d.bucket, Key: &v.Key, VersionId: &v.ID, ExpectedBucketOwner: d.expectedOwner(),
 	}, once)
-	switch code := codeOf(err); {
-	case err == nil:
+	if err == nil {
 		return retention.Fate{Kind: retention.FateDeleted}, nil
-	case code == "NoSuchBucket" || code == "": // without a code it is not S3 that answered
-		return retention.Fate{}, translate(ctx, err)
-	case category(err) == inbox.CategoryUnavailable || category(err) == inbox.CategoryThrottled:
-		return retention.Fate{Kind: retention.FateTransient, Code: code}, nil
-	default:
-		return fateOf(code), nil
 	}
+	code, kind := codeOf(err), category(err)
+	switch {
+	case code == "": // it is not S3 that answered
+		return retention.Fate{}, translate(ctx, err)
+	case kind == inbox.CategoryUnavailable || kind == inbox.CategoryThrottled:
+		return retention.Fate{Kind: retention.FateTransient, Code: code}, nil
+	case kind.Permanent() && code != codeAccessDenied: // the answer is about the bucket or the caller, not about the version
+		return retention.Fate{}, translate(ctx, err)
+	}
+	return fateOf(code), nil
 }

@@ -1,0 +1,167 @@
+package s3versions_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"golang.org/x/sync/errgroup"
+
+	"custody/internal/inbox"
+	"custody/internal/retention"
+	"custody/internal/s3versions"
+)
+
+const atOnce = 32 // requests about single versions that one client makes at once
+
+// many are versions that are there, enough for several rounds.
+func many(n int) []retention.Version {
+	vs := make([]retention.Version, n)
+	for i := range vs {
+		vs[i] = retention.Version{Key: fmt.Sprint(i), ID: "1"}
+	}
+	return vs
+}
+
+const noTags = "<Tagging><TagSet></TagSet></Tagging>"
+
+func TestAsManyVersionsAreAskedAtOnceAsTheClientHasSlots(t *testing.T) {
+	t.Parallel()
+	var flying, most atomic.Int64
+	full := make(chan struct{}) // closed when all slots are taken
+	sdk := clientOf(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		n := flying.Add(1)
+		defer flying.Add(-1)
+		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+		}
+		if n == atOnce {
+			close(full)
+		}
+		<-full
+		_, _ = w.Write([]byte(noTags))
+	}))
+	c := s3versions.New(sdk, "", time.Now)
+	var batches errgroup.Group
+	for range 4 { // batches that work side by side share the slots
+		batches.Go(func() error {
+			_, err := c.Marks(t.Context(), bucket, many(16), tagsAlone)
+			return err
+		})
+	}
+	if err := batches.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if most.Load() != atOnce {
+		t.Errorf("%d requests were on their way at once, want %d", most.Load(), atOnce)
+	}
+}
+
+func TestTheFirstErrorEndsTheReading(t *testing.T) {
+	t.Parallel()
+	var n atomic.Int64
+	sdk := clientOf(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		n.Add(1)
+		answer(w, http.StatusServiceUnavailable, "SlowDown")
+	}))
+	got, err := s3versions.New(sdk, "", time.Now).Marks(t.Context(), bucket, many(1000), tagsAlone)
+	if inbox.CategoryOf(err) != inbox.CategoryThrottled || got != nil {
+		t.Errorf("marks %v, error %v, want none and category %s", got, err, inbox.CategoryThrottled)
+	}
+	if n.Load() > 2*atOnce {
+		t.Errorf("%d requests were made, want no more than were on their way", n.Load())
+	}
+}
+
+func TestTheReadingEndsWithItsTime(t *testing.T) {
+	t.Parallel()
+	why := errors.New("out of time")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var n atomic.Int64
+	sdk := clientOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n.Add(1)
+		cancel(why)
+		<-r.Context().Done()
+	}))
+	c := s3versions.New(sdk, "", time.Now)
+	for _, when := range []string{"meanwhile", "before"} {
+		got, err := c.Marks(ctx, bucket, many(1000), tagsAlone)
+		if inbox.CategoryOf(err) != inbox.CategoryUnavailable || !errors.Is(err, why) || got != nil {
+			t.Errorf("%s: marks %v, error %v, want none and category %s because of %v", when, got, err, inbox.CategoryUnavailable, why)
+		}
+	}
+	if n.Load() > atOnce {
+		t.Errorf("%d requests were made, want no more than were on their way", n.Load())
+	}
+}
+
+func TestConnectionsAreUsedAgain(t *testing.T) {
+	t.Parallel()
+	var opened atomic.Int64
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(noTags)) }))
+	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateNew {
+			opened.Add(1)
+		}
+	}
+	server.Start()
+	t.Cleanup(func() { _ = server.Config.Close() })
+	options := clientOf(t, http.NotFoundHandler()).Options()
+	options.BaseEndpoint, options.HTTPClient = &server.URL, s3versions.HTTPClient()
+	c := s3versions.New(s3.New(options), "", time.Now)
+	for range 5 {
+		if _, err := c.Marks(t.Context(), bucket, many(400), tagsAlone); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if opened.Load() > 2*atOnce {
+		t.Errorf("%d connections were opened for %d requests that are made %d at once", opened.Load(), 2000, atOnce)
+	}
+}
+
+func TestVersionsThatGoOneByOneDoNotOutliveTheirHolds(t *testing.T) {
+	t.Parallel()
+	var clock sync.Mutex
+	now := time.Date(2026, 8, 30, 12, 0, 0, 0, time.UTC)
+	started := now
+	sdk := local(t, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodDelete { // S3 takes its time: 100 ms of the holds' 5 s
+				clock.Lock()
+				now = now.Add(100 * time.Millisecond)
+				clock.Unlock()
+			}
+			next.ServeHTTP(w, r)
+		})
+	})
+	vs := []retention.Version{}
+	for i := range 200 {
+		key := fmt.Sprintf("%d\x01", i)
+		vs = append(vs, retention.Version{Key: key, ID: put(t, sdk, key)})
+	}
+	c := s3versions.New(sdk, "", func() time.Time {
+		clock.Lock()
+		defer clock.Unlock()
+		return now
+	})
+	fates, err := c.Delete(t.Context(), bucket, vs, started.Add(5*time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[retention.FateKind]int{}
+	for _, f := range fates {
+		kinds[f.Kind]++
+	}
+	left := len(all(t, c, ""))
+	if kinds[retention.FateDeleted] < 50 || kinds[retention.FateDeleted] > 50+atOnce ||
+		kinds[retention.FateTransient] != left || kinds[retention.FateDeleted]+left != len(vs) {
+		t.Errorf("fates %v with %d versions left, want some 50 deleted and the rest transient", kinds, left)
+	}
+}
