@@ -55,8 +55,16 @@ const (
 // kill kills processes with SIGKILL until there were enough kills.
 func (x *torture) kill(ctx context.Context) {
 	r := x.random(2)
+	longest, outages := mostPause, []int{x.kills / 3, 2 * x.kills / 3}
+	if x.kills < longTorture {
+		longest, outages = mostPause/2, nil
+	}
 	for said := 0; total(x.killed) < x.kills; {
-		if !pause(ctx, between(r, leastPause, mostPause)) {
+		if len(outages) > 0 && total(x.killed) >= outages[0] {
+			outages = outages[1:]
+			x.outage(ctx)
+		}
+		if !pause(ctx, between(r, leastPause, longest)) {
 			return
 		}
 		function := victim(r)
@@ -77,6 +85,24 @@ func (x *torture) kill(ctx context.Context) {
 			said = total(x.killed) / step
 			c := x.watch.Counts()
 			x.say("%d kills; %d runs open, %s; %d versions deleted", total(x.killed), len(x.watch.Open()), words(x.watch.Runs()), c.Gone)
+		}
+	}
+}
+
+const (
+	longTorture = 100             // kills from which on there are outages too
+	outageTime  = 5 * time.Second // longer than the mapping's five retries of a record, with their pauses of 3.1 s
+)
+
+// outage kills every process of the cleanup function as soon as it lives, until records go to the dead letters. Nothing but the
+// sweeper can heal their runs then. These kills are counted by themselves.
+func (x *torture) outage(ctx context.Context) {
+	x.outages++
+	for end := time.Now().Add(outageTime); time.Now().Before(end) && pause(ctx, 20*time.Millisecond); {
+		for _, pid := range x.stack.Function(invariants.Cleanup).Processes() {
+			if syscall.Kill(pid, syscall.SIGKILL) == nil {
+				x.outageKills++
+			}
 		}
 	}
 }

@@ -46,6 +46,8 @@ type torture struct {
 	stack *localaws.Stack
 	aims  aims
 
+	outages, outageKills int // of the killer alone
+
 	mu         sync.Mutex
 	warehouses []string
 	acked      []invariants.Delivery
@@ -269,7 +271,8 @@ func words(m map[string]int) string {
 
 func (x *torture) report() {
 	c := x.watch.Counts()
-	x.say("kills: %s; processes started: %d; stopped and continued: %s", words(x.killed), len(x.pids), words(x.frozen))
+	x.say("kills: %s; %d outages of cleanup with %d more", words(x.killed), x.outages, x.outageKills)
+	x.say("processes: %d started; stopped and continued: %s", len(x.pids), words(x.frozen))
 	x.say("deliveries: %d acknowledged; answers: %s", len(x.acked), words(x.answers))
 	x.say("runs: %s; failures: %s", words(x.watch.Runs()), words(x.watch.Failures()))
 	x.say("slices: %d, %d of them took over from a dead process; %d yields, %d parks, %d wakes by the sweeper, %d dead letters",
