@@ -56,26 +56,20 @@ type name struct{ key, id string }
 // understood another key, and nothing follows from it for any version.
 func (l *ledger) read(out *s3.DeleteObjectsOutput, vs []retention.Version, which []int) error {
 	said := answered(out)
-	mentioned := 0
-	seen := make(map[name]bool, len(which))
+	sent := make(map[name]bool, len(which))
 	for _, i := range which {
 		n := name{vs[i].Key, vs[i].ID}
-		fate, found := said[n]
-		if !found {
+		fate, mentioned := said[n]
+		if !mentioned {
 			fate = retention.Fate{Kind: retention.FateRefused, Code: "NotMentioned"}
-		} else if !seen[n] {
-			mentioned++
 		}
-		seen[n] = true
+		sent[n] = true
 		l.enter(i, fate)
 	}
-	if len(said) == mentioned {
-		return nil
-	}
 	for n := range said {
-		if !seen[n] {
+		if !sent[n] {
 			return inbox.Failed(inbox.CategoryInternal, fmt.Errorf(
-				"%d versions were sent, and the answer names %d others, such as %q version %q", len(which), len(said)-mentioned, n.key, n.id))
+				"%d versions were sent and the answer names %d, one of them not sent: %q version %q", len(sent), len(said), n.key, n.id))
 		}
 	}
 	return nil

@@ -235,6 +235,24 @@ func TestTheListingThatChecksARefusalIsBounded(t *testing.T) {
 	}
 }
 
+func TestTheListingThatChecksARefusalEndsWithItsKey(t *testing.T) {
+	t.Parallel()
+	listings := &record{match: reading("versions")}
+	sdk := local(t, chain(refuse(403, "AccessDenied", reading("tagging")), pagesOf("1"), listings.wrap))
+	gone := put(t, sdk, "a")
+	remove(t, sdk, "a", gone)
+	for range 20 {
+		put(t, sdk, "ab")
+	}
+	got, err := s3versions.New(sdk, "", time.Now).Marks(t.Context(), bucket, []retention.Version{{Key: "a", ID: gone}}, tagsAlone)
+	if diff := cmp.Diff([]retention.Marks{{Absent: true}}, got); diff != "" || err != nil {
+		t.Errorf("marks: %v (-want +got):\n%s", err, diff)
+	}
+	if n := len(listings.seen()); n != 1 {
+		t.Errorf("%d pages were listed, want 1: what follows is of another key", n)
+	}
+}
+
 func TestMarksThatCannotBeReadAreAnErrorForAll(t *testing.T) {
 	t.Parallel()
 	faults := map[string]struct {

@@ -96,6 +96,20 @@ func TestARefusalWithoutALockStaysARefusal(t *testing.T) {
 	}
 }
 
+func TestARefusalForAnotherReasonIsNotExplainedByALock(t *testing.T) {
+	t.Parallel()
+	requests := &record{match: questions}
+	sdk := lockable(t, locals3.Options{}, chain(refuse(400, "InvalidArgument", func(r *http.Request) bool { return r.Method == http.MethodDelete }), requests.wrap))
+	id := putWith(t, sdk, "a\x01", func(in *s3.PutObjectInput) { in.ObjectLockLegalHoldStatus = types.ObjectLockLegalHoldStatusOn })
+	got, err := s3versions.New(sdk, "", time.Now).Delete(t.Context(), bucket, []retention.Version{{Key: "a\x01", ID: id}}, later())
+	if diff := cmp.Diff([]retention.Fate{{Kind: retention.FateRefused, Code: "InvalidArgument"}}, got); diff != "" || err != nil {
+		t.Errorf("fates: %v (-want +got):\n%s", err, diff)
+	}
+	if n := len(requests.seen()); n > 0 {
+		t.Errorf("%d locks were read, want none", n)
+	}
+}
+
 func lockableBy(now func() time.Time) func(*testing.T, wrapper) *s3.Client {
 	return func(t *testing.T, w wrapper) *s3.Client { return lockable(t, locals3.Options{Now: now}, w) }
 }

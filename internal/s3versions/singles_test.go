@@ -102,6 +102,63 @@ func TestTheReadingEndsWithItsTime(t *testing.T) {
 	}
 }
 
+func TestWhatWaitsForASlotEndsWithItsTime(t *testing.T) {
+	t.Parallel()
+	full, release := make(chan struct{}), make(chan struct{})
+	var flying atomic.Int64
+	sdk := clientOf(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if flying.Add(1) == atOnce {
+			close(full)
+		}
+		<-release
+		_, _ = w.Write([]byte(noTags))
+	}))
+	c := s3versions.New(sdk, "", time.Now)
+	var other errgroup.Group
+	other.Go(func() error {
+		_, err := c.Marks(t.Context(), bucket, many(atOnce), tagsAlone)
+		return err
+	})
+	<-full
+	why := errors.New("out of time")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(why)
+	got, err := c.Marks(ctx, bucket, many(1), tagsAlone) // hangs, if it waits for a slot alone
+	if inbox.CategoryOf(err) != inbox.CategoryUnavailable || !errors.Is(err, why) || got != nil {
+		t.Errorf("marks %v, error %v, want none and category %s because of %v", got, err, inbox.CategoryUnavailable, why)
+	}
+	close(release)
+	if err := other.Wait(); err != nil {
+		t.Errorf("the batch that has the slots: %v", err)
+	}
+}
+
+func TestTheFirstErrorCutsOffWhatIsOnItsWay(t *testing.T) {
+	t.Parallel()
+	var flying atomic.Int64
+	full := make(chan struct{})
+	sdk := clientOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if flying.Add(1) == atOnce {
+			close(full)
+		}
+		<-full
+		if r.URL.Path == "/"+bucket+"/7" {
+			answer(w, http.StatusServiceUnavailable, "SlowDown")
+			return
+		}
+		<-r.Context().Done() // until the client hangs up
+	}))
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // only a failing test waits for it
+	defer cancel()
+	_, err := s3versions.New(sdk, "", time.Now).Marks(ctx, bucket, many(atOnce), tagsAlone)
+	if inbox.CategoryOf(err) != inbox.CategoryThrottled {
+		t.Errorf("error %v, want category %s", err, inbox.CategoryThrottled)
+	}
+	if ctx.Err() != nil {
+		t.Error("the other requests were waited for")
+	}
+}
+
 func TestConnectionsAreUsedAgain(t *testing.T) {
 	t.Parallel()
 	var opened atomic.Int64
