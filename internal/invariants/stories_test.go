@@ -82,6 +82,14 @@ func slowDeletes(c invariants.Call) time.Duration {
 	return 0
 }
 
+// slowListing makes each scan last long enough for checkpoints, also the one that finds nothing to delete.
+func slowListing(c invariants.Call) time.Duration {
+	if c.Operation == "ListObjectVersions" {
+		return 600 * time.Millisecond
+	}
+	return 0
+}
+
 func batches(concurrency int) scenario {
 	return scenario{
 		options: invariants.Options{
@@ -105,7 +113,7 @@ func yielding() scenario {
 
 func keeping() scenario {
 	return scenario{
-		options: invariants.Options{PageSize: 3},
+		options: invariants.Options{PageSize: 3, Latency: slowListing},
 		before: func(w *invariants.World) {
 			put(w, pod("a"), pod("held"), pod("held"), pod("pre/1"), pod("young"))
 			w.Remove(pod("held"))

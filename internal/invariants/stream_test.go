@@ -54,6 +54,11 @@ func TestARecordWhoseItemCannotBeWrittenIsRetriedBuriedAndHealed(t *testing.T) {
 			if len(unwritten) != 6 {
 				t.Errorf("the record was reported as failed %d times, want once and five retries", len(unwritten))
 			}
+			for _, u := range unwritten {
+				if u.InboxToCompletion != 0 {
+					t.Errorf("a slice that could not write its end counts a completion after %s", u.InboxToCompletion)
+				}
+			}
 			if other != "done" {
 				t.Errorf("the other run was %q meanwhile", other)
 			}

@@ -1,0 +1,144 @@
+package invariants_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"custody/internal/cleanup"
+	"custody/internal/inbox"
+	"custody/internal/invariants"
+)
+
+// keys puts n keys of one version.
+func keys(w *invariants.World, n int) {
+	for i := range n {
+		w.Put(pod(fmt.Sprintf("%03d", i)))
+	}
+}
+
+// A batch that does not fill is sent after some pages: a listing that takes longer than a slice would else never delete anything.
+func TestAListingThatTakesLongerThanASliceMakesProgress(t *testing.T) {
+	t.Parallel()
+	s := scenario{
+		options: invariants.Options{
+			PageSize: 1, Latency: slowListing,
+			Settings: func(s *cleanup.Settings) { s.SliceBudget, s.AttemptCeiling = 14*time.Second, 2 },
+		},
+		before: func(w *invariants.World) { keys(w, 30) },
+		story:  func(w *invariants.World, cutoff time.Time) { w.Push(delivery(cutoff)) },
+		want:   map[string]string{"r-1": "done"}, left: []string{},
+	}
+	if o := s.sound(t); o.runs["r-1"].Slices < 3 {
+		t.Errorf("%d slices: the story is too short to show anything", o.runs["r-1"].Slices)
+	}
+}
+
+// One key of many versions takes several slices. Its place does not move, and what is confirmed gone is progress.
+func TestOneKeyThatTakesSeveralSlicesMakesProgressByItsDeletions(t *testing.T) {
+	t.Parallel()
+	s := scenario{
+		options: invariants.Options{
+			PageSize: 1, Latency: slowListing,
+			Settings: func(s *cleanup.Settings) { s.SliceBudget, s.AttemptCeiling = 14*time.Second, 2 },
+		},
+		before: func(w *invariants.World) {
+			for range 40 {
+				w.Put(pod("a"))
+			}
+		},
+		story: func(w *invariants.World, cutoff time.Time) { w.Push(delivery(cutoff)) },
+		want:  map[string]string{"r-1": "done"}, left: []string{},
+	}
+	if o := s.sound(t); o.runs["r-1"].Slices < 4 {
+		t.Errorf("%d slices: the story is too short to show anything", o.runs["r-1"].Slices)
+	}
+}
+
+// A delete that takes long holds the listing back, so that memory does not grow with the run.
+func TestASlowDeleteHoldsTheListingBack(t *testing.T) {
+	t.Parallel()
+	pages, first := 0, 0
+	s := scenario{
+		options: invariants.Options{
+			PageSize: 1,
+			Latency: func(c invariants.Call) time.Duration {
+				if c.Operation == "DeleteObjects" {
+					return 10 * time.Second
+				}
+				return 0
+			},
+			Before: func(_ *invariants.World, c invariants.Call) {
+				switch {
+				case c.Operation == "ListObjectVersions":
+					pages++
+				case c.Operation == "DeleteObjects" && c.N == 1:
+					first = pages
+				}
+			},
+		},
+		before: func(w *invariants.World) { keys(w, 80) },
+		story:  func(w *invariants.World, cutoff time.Time) { w.Push(delivery(cutoff)) },
+		want:   map[string]string{"r-1": "done"}, left: []string{},
+	}
+	s.sound(t)
+	// Eight pages for the batch on its way, eight for the one that is ready, and the page ahead of each.
+	if first > 20 {
+		t.Errorf("%d pages were listed while the first delete was on its way", first)
+	}
+}
+
+// What is on its way when the function's own time is over is cut off, so that the last write has its time.
+func TestASliceIsCutOffInTimeForItsLastWrite(t *testing.T) {
+	t.Parallel()
+	s, _ := oneOld()
+	s.fault = at("cleanup-1", "Query", 1, invariants.Fault{Stall: 10 * time.Minute})
+	o := s.sound(t)
+	if len(o.slices) < 2 || o.slices[0].Outcome != inbox.SliceYielded || o.slices[0].Duration > 300*time.Second {
+		t.Errorf("the slices are %+v, want the first to yield before its 300 s are over", o.slices)
+	}
+}
+
+// What S3 takes at once is sent once, whatever becomes of the other versions of its batch.
+func TestWhatIsConfirmedIsNotSentAgain(t *testing.T) {
+	t.Parallel()
+	s := sentAgain()
+	o := s.sound(t)
+	if run := o.runs["r-1"]; run.Deleted != 3 || run.Confirmed != 3 {
+		t.Errorf("%d deletes counted, %d confirmed, want 3", run.Deleted, run.Confirmed)
+	}
+}
+
+// The category says whose fault it was. One of the stack's own tables is never the run's.
+func TestWhyHoldsCannotBeReadIsSaid(t *testing.T) {
+	t.Parallel()
+	for want, kind := range map[inbox.Category]invariants.FaultKind{
+		inbox.CategoryThrottled:   invariants.FaultThrottled,
+		inbox.CategoryInternal:    invariants.FaultDenied,
+		inbox.CategoryUnavailable: invariants.FaultNoConnection,
+	} {
+		t.Run(string(want), func(t *testing.T) {
+			t.Parallel()
+			s, _ := oneOld()
+			s.fault = func(c invariants.Call) invariants.Fault {
+				if c.Process == "cleanup-1" && c.Operation == "Query" && c.N <= 12 {
+					return invariants.Fault{Kind: kind}
+				}
+				return invariants.Fault{}
+			}
+			o := s.sound(t)
+			if o.slices[0].Outcome != inbox.SliceParked || o.slices[0].Category != want {
+				t.Errorf("the first slice ended as %s %s: %s", o.slices[0].Outcome, o.slices[0].Category, o.slices[0].Problem)
+			}
+		})
+	}
+}
+
+func TestARunThatIsGivenUpKeepsItsCause(t *testing.T) {
+	t.Parallel()
+	s := givingUp()
+	o := s.sound(t)
+	if run := o.runs["r-1"]; run.Category != "attempt_ceiling" || run.Cause != "throttled" {
+		t.Errorf("the run failed with %s, the cause is %q", run.Category, run.Cause)
+	}
+}
