@@ -242,6 +242,7 @@ func TestPoisonIsDroppedAndNeverBlocksTheShard(t *testing.T) {
 		"no new image, as of a removal": record(`"Keys":{"pk":{"S":"run#cleanup.run#r-1"}}`),
 		"a wake that is a number":       record(`"Keys":{"pk":{"S":"run#cleanup.run#r-1"}},"NewImage":{"wake":{"N":"1"},"scope":{"S":"s"}}`),
 		"a wake that is empty":          record(`"Keys":{"pk":{"S":"run#cleanup.run#r-1"}},"NewImage":{"wake":{"S":""},"scope":{"S":"s"}}`),
+		"a scope that is empty":         record(`"Keys":{"pk":{"S":"run#cleanup.run#r-1"}},"NewImage":{"wake":{"S":"w"},"scope":{"S":""}}`),
 		"no scope":                      record(`"Keys":{"pk":{"S":"run#cleanup.run#r-1"}},"NewImage":{"wake":{"S":"w"}}`),
 	}
 	for name, text := range tests {
