@@ -38,7 +38,7 @@ func Places() []Place {
 		{GroupFeature, []string{"internal/webhook", "internal/cleanup", "internal/sweeper", "internal/operator"},
 			[]Group{GroupDomain}},
 		// Not one another: mains put them together.
-		{GroupAdapter, []string{"internal/dynamostore", "internal/s3versions", "internal/keyring", "internal/telemetry",
+		{GroupAdapter, []string{"internal/dynamostore", "internal/s3versions", "internal/s3report", "internal/keyring", "internal/telemetry",
 			"internal/config"}, []Group{GroupDomain}},
 		{GroupDomain, []string{"internal/inbox", "internal/command", "internal/signature", "internal/retention",
 			"internal/report"}, []Group{GroupDomain}},

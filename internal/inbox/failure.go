@@ -46,6 +46,9 @@ const (
 	CategoryNotConverging Category = "not_converging"
 	// CategoryKeyTooLarge is one key whose kept versions take more than a whole slice to list.
 	CategoryKeyTooLarge Category = "key_too_large"
+	// CategoryReportUnwritable is a report bucket that does not exist, belongs to another account, or may not be written: what
+	// cannot be put on record is not deleted.
+	CategoryReportUnwritable Category = "report_unwritable"
 )
 
 // Categories lists every category.
@@ -54,6 +57,7 @@ func Categories() []Category {
 		CategoryThrottled, CategoryUnavailable, CategoryListingBroken, CategoryStopped, CategoryInternal,
 		CategoryAttemptCeiling, CategoryNoSuchBucket, CategoryAccessDenied, CategoryWrongOwner, CategoryVersioningOff,
 		CategoryMFADelete, CategoryWrongRegion, CategoryVersionsRefused, CategoryNotConverging, CategoryKeyTooLarge,
+		CategoryReportUnwritable,
 	}
 }
 
@@ -63,7 +67,8 @@ func (c Category) Permanent() bool {
 	case CategoryThrottled, CategoryUnavailable, CategoryListingBroken, CategoryStopped, CategoryInternal:
 		return false
 	case CategoryAttemptCeiling, CategoryNoSuchBucket, CategoryAccessDenied, CategoryWrongOwner, CategoryVersioningOff,
-		CategoryMFADelete, CategoryWrongRegion, CategoryVersionsRefused, CategoryNotConverging, CategoryKeyTooLarge:
+		CategoryMFADelete, CategoryWrongRegion, CategoryVersionsRefused, CategoryNotConverging, CategoryKeyTooLarge,
+		CategoryReportUnwritable:
 		return true
 	}
 	return false

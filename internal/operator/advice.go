@@ -57,6 +57,8 @@ func advisePermanent(c inbox.Category) Advice {
 		return Advice{"every scan still found something to delete", "find out who writes versions older than the cutoff, then retry it"}
 	case inbox.CategoryKeyTooLarge:
 		return Advice{"one key keeps more versions than a whole slice can list", "thin out that key's versions or raise SliceBudget, then retry it"}
+	case inbox.CategoryReportUnwritable:
+		return Advice{"the report bucket does not exist, is another account's, or may not be written", "make ReportBucket writable for the cleanup role, then retry it"}
 	default:
 		return Advice{"a category that this version does not know", "read the message; use the tool of the stack's version"}
 	}

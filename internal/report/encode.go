@@ -14,7 +14,7 @@ const (
 	MaxLines = 10_000 // without the header
 	// MaxLineBytes is for the header, whose prefixes may be 1,024 bytes each. A key of 1,024 control characters takes 6 KiB.
 	MaxLineBytes = 64 << 10
-	MaxTextBytes = 128 << 20 // before compression
+	MaxTextBytes = 64 << 20 // before compression; 10,000 such keys take 61 MiB
 	// MaxObjectBytes is what readers need to take. Keys of random bytes, which gzip cannot shorten, stay below it.
 	MaxObjectBytes = 32 << 20
 )
