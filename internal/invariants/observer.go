@@ -48,7 +48,8 @@ type runBook struct {
 	scan      int64       // the scan of the last place that was written; a scan that died unwritten never was
 	scanFrom  time.Time   // when it began to list
 	reads     []holdsRead // of the holds, by holders of the lease
-	confirmed int64       // versions that S3 said are gone, asked for in the name of this run
+	wakes     map[string]bool
+	confirmed int64 // versions that S3 said are gone, asked for in the name of this run
 }
 
 // Slice is what one invocation of the cleanup function said about itself. It is for tests that want to know how a run went, not
@@ -173,7 +174,7 @@ func (o *observer) claimed(x exchange, c change) {
 	sel := c.new["selection"].M
 	run := &runBook{
 		pk: c.pk, scope: c.new.text("scope"), prefixes: sel.texts("prefixes"),
-		cutoff: time.UnixMilli(sel.number("cutoff")), item: c.new,
+		cutoff: time.UnixMilli(sel.number("cutoff")), item: c.new, wakes: map[string]bool{c.new.text("wake"): true},
 	}
 	o.runs[c.pk] = run
 	if !slices.ContainsFunc(o.asked[c.pk], func(d Delivery) bool { return d.names(run) }) {
@@ -193,6 +194,12 @@ func (o *observer) moved(x exchange, c change) {
 	}
 	if fixed := []string{"scope", "selection", "command_hash", "delivery_id", "received_at"}; !same(c.old, c.new, fixed...) {
 		o.violate("%s changed what a claim fixes of %s", x.call, c.pk)
+	}
+	if wake := c.new.text("wake"); wake != "" && wake != c.old.text("wake") {
+		if run.wakes[wake] {
+			o.violate("%s gave %s the wake %q a second time: the record that carried it first would start a slice", x.call, c.pk, wake)
+		}
+		run.wakes[wake] = true
 	}
 	run.item = c.new
 }

@@ -142,3 +142,26 @@ func TestARunThatIsGivenUpKeepsItsCause(t *testing.T) {
 		t.Errorf("the run failed with %s, the cause is %q", run.Category, run.Cause)
 	}
 }
+
+// A key whose versions all stay, and take more than a slice to list, would be listed again and again: no place within it is stored.
+func TestAKeyThatOutlastsASliceWithoutProgressFailsTheRun(t *testing.T) {
+	t.Parallel()
+	s := scenario{
+		options: invariants.Options{
+			PageSize: 1, Latency: slowListing,
+			Settings: func(s *cleanup.Settings) { s.SliceBudget = 14 * time.Second },
+		},
+		before: func(w *invariants.World) {
+			for range 40 {
+				w.Put(pod("a"))
+			}
+			w.Place(invariants.Hold{Scope: scope, ID: "h", Key: pod("a"), Reason: "legal_hold"})
+		},
+		story: func(w *invariants.World, cutoff time.Time) { w.Push(delivery(cutoff)) },
+		want:  map[string]string{"r-1": "failed"},
+	}
+	o := s.sound(t)
+	if run := o.runs["r-1"]; run.Category != "key_too_large" || run.Slices != 1 || len(o.left) != 40 {
+		t.Errorf("the run is %+v with %d versions left, want key_too_large in the first slice", run, len(o.left))
+	}
+}
