@@ -147,11 +147,12 @@ func TestAListingThatBreaksOffIsTheLastWord(t *testing.T) {
 		want  inbox.Category
 		read  int
 	}{
-		"at its first page":                      {[]string{""}, inbox.CategoryUnavailable, 0},
-		"at its second":                          {[]string{page(more+"<NextContinuationToken>a</NextContinuationToken>", o.Name), ""}, inbox.CategoryUnavailable, 1},
-		"truncated without a token":              {[]string{page(more, o.Name)}, inbox.CategoryListingBroken, 0},
-		"truncated with the token that was sent": {[]string{page(more+"<NextContinuationToken>a</NextContinuationToken>", o.Name)}, inbox.CategoryListingBroken, 1},
-		"with a name that does not decode":       {[]string{page("", o.Name, "%zz")}, inbox.CategoryListingBroken, 1},
+		"at its first page":                        {[]string{""}, inbox.CategoryUnavailable, 0},
+		"at its second":                            {[]string{page(more+"<NextContinuationToken>a</NextContinuationToken>", o.Name), ""}, inbox.CategoryUnavailable, 1},
+		"truncated without a token":                {[]string{page(more, o.Name)}, inbox.CategoryListingBroken, 0},
+		"truncated with the token that was sent":   {[]string{page(more+"<NextContinuationToken>a</NextContinuationToken>", o.Name)}, inbox.CategoryListingBroken, 1},
+		"truncated without a token, at its second": {[]string{page(more+"<NextContinuationToken>a</NextContinuationToken>", o.Name), page(more, o.Name)}, inbox.CategoryListingBroken, 1},
+		"with a name that does not decode":         {[]string{page("", o.Name, "%zz")}, inbox.CategoryListingBroken, 1},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
