@@ -41,7 +41,7 @@ type event struct {
 	at, modified, size int64
 	fate               Fate   // "" for a selection
 	word               string // reason or code
-	object, line       int32
+	object             int32
 	delete, marker     bool
 }
 
@@ -82,16 +82,16 @@ func (h *History) Add(object string, data []byte) error {
 		return err
 	}
 	n := h.enter(object, o.Header)
-	for line, s := range o.Selections {
+	for _, s := range o.Selections {
 		h.take(s.Key, s.VersionID, event{
 			at: s.At.UnixMicro(), modified: s.LastModified.UnixMicro(), size: s.Size, word: s.Reason,
-			object: int32(n), line: int32(line), delete: s.Decision == DecisionDelete, marker: s.DeleteMarker,
+			object: int32(n), delete: s.Decision == DecisionDelete, marker: s.DeleteMarker,
 		})
 	}
-	for line, f := range o.Outcomes {
+	for _, f := range o.Outcomes {
 		h.take(f.Key, f.VersionID, event{
 			at: f.At.UnixMicro(), fate: Fate(h.once(string(f.Fate))), word: f.Code,
-			object: int32(n), line: int32(line), delete: true,
+			object: int32(n), delete: true,
 		})
 	}
 	return nil
@@ -186,8 +186,8 @@ func (h *History) inOrder(events []event, selected map[int]int64) []event {
 			sorted[i].at = max(e.at, at)
 		}
 	}
-	slices.SortFunc(sorted, func(a, b event) int {
-		return cmp.Or(cmp.Compare(a.at, b.at), compareNames(h.objects[a.object].Name, h.objects[b.object].Name), cmp.Compare(a.line, b.line))
+	slices.SortStableFunc(sorted, func(a, b event) int { // lines of one object came in their order
+		return cmp.Or(cmp.Compare(a.at, b.at), compareNames(h.objects[a.object].Name, h.objects[b.object].Name))
 	})
 	return sorted
 }

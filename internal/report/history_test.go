@@ -164,6 +164,14 @@ func TestTheEvidenceIsKeptWithTheResult(t *testing.T) {
 	}
 }
 
+func TestAVersionIsGoneSinceItsFirstConfirmation(t *testing.T) {
+	t.Parallel()
+	v := one(t, try{fate: report.FateUnanswered}, try{try: 2, fate: report.FateDeleted}, try{slice: 2, fate: report.FateAbsent})
+	if want := start().Add(time.Minute + time.Second); !v.GoneAt.Equal(want) {
+		t.Errorf("gone at %s, want %s", v.GoneAt, want)
+	}
+}
+
 func TestAnOutcomeStandsBehindItsOwnSelectionWhateverTheClockSays(t *testing.T) {
 	t.Parallel()
 	for sentence, early := range map[string]time.Duration{"the same time": 0, "set back": -time.Hour, "set back before 1970": -80 * 365 * 24 * time.Hour} {
@@ -252,7 +260,7 @@ func TestHeadersAndPrefixesOfTheRun(t *testing.T) {
 
 func TestATallyCountsByPrefixAndEnd(t *testing.T) {
 	t.Parallel()
-	tally := report.NewTally([]string{"pod/", "pod/wh-17/", "labels/"})
+	tally := report.NewTally([]string{"pod/wh-17/", "pod/", "labels/"})
 	marker := report.Version{Key: "pod/wh-17/m", State: report.StateGone, Decision: report.DecisionDelete, Fate: report.FateDeleted, DeleteMarker: true}
 	gone := report.Version{Key: "pod/wh-17/a", State: report.StateGone, Decision: report.DecisionDelete, Fate: report.FateDeleted, Size: 7}
 	held := report.Version{Key: "pod/b", State: report.StateStays, Decision: report.DecisionKeep, Reason: "tag", Size: 1}

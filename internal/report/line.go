@@ -88,16 +88,15 @@ func fieldsOf(key string) keyFields {
 	return keyFields{KeyBase64: []byte(key)}
 }
 
+// exact is the key; "" where there is neither.
 func (f keyFields) exact() (string, error) {
 	switch {
-	case f.Key == "" && len(f.KeyBase64) == 0:
-		return "", errors.New("key must not be empty")
-	case f.Key != "" && len(f.KeyBase64) > 0:
+	case f.Key == "":
+		return string(f.KeyBase64), nil
+	case len(f.KeyBase64) > 0:
 		return "", errors.New("key and key_base64 must not both be there")
-	case f.Key != "":
-		return f.Key, nil
 	}
-	return string(f.KeyBase64), nil
+	return f.Key, nil
 }
 
 // The lines as JSON has them. The plain types leave the exported ones' MarshalJSON behind, which would take over the whole.
