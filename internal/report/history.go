@@ -11,8 +11,8 @@ import (
 // History folds the objects of one run, in any order, into one decision per version. The last line about a version wins: by
 // its time, then by the name of its object, a selection before the outcome of its own try.
 //
-// It holds every line until the end, since a line that wins may come in any object: some 360 bytes for a version with a key of
-// 60 bytes that was selected and deleted (BenchmarkHistoryBytesPerVersion), about 80 more for each further line. So a run of a
+// It holds every line until the end, since a line that wins may come in any object: some 340 bytes for a version with a key of
+// 60 bytes that was selected and deleted (BenchmarkHistoryBytesPerVersion), about 64 more for each further line. So a run of a
 // million versions takes 0.4 GB, of which the collector may hold twice as much. Where that is too much, read the objects several
 // times, each time with another Part of the keys; for the lines as they are, Decode alone needs one object at a time.
 type History struct {
