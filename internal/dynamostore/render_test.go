@@ -83,3 +83,26 @@ func TestAZeroTimeIsNoAttribute(t *testing.T) {
 		t.Errorf("received_at is %v, want no attribute", v)
 	}
 }
+
+// Whoever has seen enough of the rows stops, and the reading with it.
+func TestAReadingOfRowsCanBeLeft(t *testing.T) {
+	t.Parallel()
+	s, _ := storeOver(t, nil)
+	for _, id := range []string{"r-1", "r-2"} {
+		c := claim("d-" + id)
+		c.Run.Key = id
+		if existing, err := s.Claim(t.Context(), c); err != nil || existing != nil {
+			t.Fatalf("claim: %+v, %v", existing, err)
+		}
+	}
+	seen := 0
+	for _, err := range s.Rows(t.Context(), "open") {
+		if seen++; err != nil {
+			t.Fatal(err)
+		}
+		break
+	}
+	if seen != 1 {
+		t.Errorf("%d rows, want 1", seen)
+	}
+}

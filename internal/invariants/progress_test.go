@@ -165,3 +165,60 @@ func TestAKeyThatOutlastsASliceWithoutProgressFailsTheRun(t *testing.T) {
 		t.Errorf("the run is %+v with %d versions left, want key_too_large in the first slice", run, len(o.left))
 	}
 }
+
+// Every scan is resumed in the middle of the first prefix: the second one is listed from its start all the same.
+func TestAResumedScanListsTheNextPrefixFromItsStart(t *testing.T) {
+	t.Parallel()
+	label := "labels/" + warehouse + "/x"
+	s := scenario{
+		options: invariants.Options{
+			PageSize: 1, Latency: slowListing,
+			Settings: func(s *cleanup.Settings) { s.SliceBudget = 14 * time.Second },
+		},
+		before: func(w *invariants.World) {
+			keys(w, 30)
+			w.Put(label)
+			w.Place(invariants.Hold{Scope: scope, ID: "h", Prefix: "pod/", Reason: "legal_hold"})
+		},
+		story: func(w *invariants.World, cutoff time.Time) { w.Push(delivery(cutoff)) },
+		want:  map[string]string{"r-1": "done"},
+	}
+	o := s.sound(t)
+	if run := o.runs["r-1"]; run.Deleted != 1 || run.Slices < 4 || len(o.left) != 30 {
+		t.Errorf("the run is %+v with %d versions left, want the label gone after two scans of several slices", run, len(o.left))
+	}
+}
+
+// The budget is counted from the moment at which the record came, whatever it took to get the lease.
+func TestTheBudgetIsCountedFromTheRecord(t *testing.T) {
+	t.Parallel()
+	s, _ := oneOld()
+	s.options.Latency = slowListing
+	s.options.Settings = func(s *cleanup.Settings) { s.SliceBudget = 5 * time.Second }
+	s.fault = at("cleanup-1", "UpdateItem", 1, invariants.Fault{Stall: 6 * time.Second})
+	o := s.sound(t)
+	if first := o.slices[0]; first.Outcome != inbox.SliceYielded || first.Batches != 0 {
+		t.Errorf("the first slice is %+v, want a yield at once", first)
+	}
+}
+
+// Some versions of a batch are held, and the request for the others fails at first: the held ones are counted once.
+func TestWhatIsHeldInABatchThatIsRepeatedIsCountedOnce(t *testing.T) {
+	t.Parallel()
+	s, _ := oneOld()
+	s.before = func(w *invariants.World) {
+		put(w, pod("a"), pod("b"))
+		w.Place(invariants.Hold{Scope: scope, ID: "h", Key: pod("b"), Reason: "legal_hold"})
+	}
+	s.fault = func(c invariants.Call) invariants.Fault {
+		if c.Operation == "DeleteObjects" && c.N <= 2 {
+			return invariants.Fault{Kind: invariants.FaultNoConnection}
+		}
+		return invariants.Fault{}
+	}
+	s.left = []string{pod("b") + " 1"}
+	o := s.sound(t)
+	if run := o.runs["r-1"]; run.Retained["legal_hold"] != 1 || o.slices[0].Retained["legal_hold"] != 2 {
+		t.Errorf("the last scan retained %v, the slice %v, want one version in each of its two scans", run.Retained, o.slices[0].Retained)
+	}
+}
