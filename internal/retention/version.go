@@ -58,8 +58,8 @@ type Marks struct {
 
 // Ask is which marks of a version are to be read.
 type Ask struct {
-	Tags  bool
-	Locks bool // on a bucket with Object Lock
+	Tags  bool // the object tags: one request for each version
+	Locks bool // legal hold and retention: two requests for each version; only for buckets that have Object Lock
 }
 
 // Any reports whether anything is asked.

@@ -136,7 +136,7 @@ func everything(c *s3versions.Client) map[string]func(context.Context) error {
 		"bucket": func(ctx context.Context) error { _, err := c.Bucket(ctx, bucket); return err },
 		"page":   func(ctx context.Context) error { _, err := c.Page(ctx, bucket, "", retention.Marker{}); return err },
 		"marks": func(ctx context.Context) error {
-			_, err := c.Marks(ctx, bucket, v, s3versions.Ask{Tags: true, Locks: true})
+			_, err := c.Marks(ctx, bucket, v, retention.Ask{Tags: true, Locks: true})
 			return err
 		},
 		"delete": func(ctx context.Context) error { _, err := c.Delete(ctx, bucket, v, later()); return err },

@@ -62,7 +62,7 @@ func TestOddKeysAreDeletedByTheirOwnNameAndNoOther(t *testing.T) {
 			if diff := cmp.Diff(mine, ids); diff != "" {
 				t.Fatalf("versions of the key as listed (-want +got):\n%s", diff)
 			}
-			marks, err := c.Marks(t.Context(), bucket, vs, s3versions.Ask{Tags: true})
+			marks, err := c.Marks(t.Context(), bucket, vs, retention.Ask{Tags: true})
 			if diff := cmp.Diff(make([]retention.Marks, 3), marks); diff != "" || err != nil {
 				t.Errorf("marks: %v (-want +got):\n%s", err, diff)
 			}
@@ -85,7 +85,7 @@ func TestOddKeysAreDeletedByTheirOwnNameAndNoOther(t *testing.T) {
 			for _, v := range vs {
 				want = append(want, retention.Marks{Absent: !v.DeleteMarker})
 			}
-			marks, err = c.Marks(t.Context(), bucket, vs, s3versions.Ask{Tags: true})
+			marks, err = c.Marks(t.Context(), bucket, vs, retention.Ask{Tags: true})
 			if diff := cmp.Diff(want, marks); diff != "" || err != nil {
 				t.Errorf("marks when it is gone: %v (-want +got):\n%s", err, diff)
 			}

@@ -21,6 +21,14 @@ type lock struct {
 // protects reports whether the version could not be deleted at this time.
 func (l lock) protects(at time.Time) bool { return l.legalHold || at.Before(l.retainUntil) }
 
+// reason is why a version that the lock protects stays.
+func (l lock) reason() retention.Reason {
+	if l.legalHold {
+		return retention.ReasonLockLegalHold
+	}
+	return retention.ReasonLockRetention
+}
+
 // lock asks for legal hold and retention by their own requests. A HeadObject has both in its headers, but leaves them out
 // without a word when the role may not read them.
 func (c *Client) lock(ctx context.Context, bucket string, v retention.Version) (lock, error) {

@@ -11,19 +11,12 @@ import (
 	"custody/internal/retention"
 )
 
-// Ask is what Marks reads of each version. It is an alias, so that an interface at the user can name the same type without
-// importing an adapter.
-type Ask = struct {
-	Tags  bool // the object tags, one request for each version
-	Locks bool // legal hold and retention, two requests for each version; only for buckets that have Object Lock
-}
-
 // Marks reads what each version itself says against its deletion, in the order of the versions. Delete markers have no marks and
 // are not asked. A version that is gone meanwhile is Absent.
 //
 // With an error nothing is known of any of the versions, and none of them may be deleted: one whose tags or locks cannot be
 // read may be held. Reading stops at the first error and when ctx ends.
-func (c *Client) Marks(ctx context.Context, bucket string, vs []retention.Version, ask Ask) ([]retention.Marks, error) {
+func (c *Client) Marks(ctx context.Context, bucket string, vs []retention.Version, ask retention.Ask) ([]retention.Marks, error) {
 	marks := make([]retention.Marks, len(vs))
 	asked := asking(vs, ask)
 	err := c.each(ctx, len(asked), func(ctx context.Context, n int) error {
@@ -39,8 +32,8 @@ func (c *Client) Marks(ctx context.Context, bucket string, vs []retention.Versio
 }
 
 // asking has the indexes of the versions that have something to say.
-func asking(vs []retention.Version, ask Ask) []int {
-	if !ask.Tags && !ask.Locks {
+func asking(vs []retention.Version, ask retention.Ask) []int {
+	if !ask.Any() {
 		return nil
 	}
 	which := make([]int, 0, len(vs))
@@ -52,7 +45,7 @@ func asking(vs []retention.Version, ask Ask) []int {
 	return which
 }
 
-func (c *Client) marksOf(ctx context.Context, bucket string, v retention.Version, ask Ask) (retention.Marks, error) {
+func (c *Client) marksOf(ctx context.Context, bucket string, v retention.Version, ask retention.Ask) (retention.Marks, error) {
 	m, err := c.readMarks(ctx, bucket, v, ask)
 	switch {
 	case err == nil:
@@ -65,7 +58,7 @@ func (c *Client) marksOf(ctx context.Context, bucket string, v retention.Version
 	return retention.Marks{}, err
 }
 
-func (c *Client) readMarks(ctx context.Context, bucket string, v retention.Version, ask Ask) (m retention.Marks, err error) {
+func (c *Client) readMarks(ctx context.Context, bucket string, v retention.Version, ask retention.Ask) (m retention.Marks, err error) {
 	if v.ID == "" {
 		return m, fmt.Errorf("read the marks of %q in bucket %s: %w", v.Key, bucket, ErrNoVersionID)
 	}

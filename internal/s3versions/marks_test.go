@@ -19,8 +19,8 @@ import (
 )
 
 var (
-	tagsAlone = s3versions.Ask{Tags: true}
-	both      = s3versions.Ask{Tags: true, Locks: true}
+	tagsAlone = retention.Ask{Tags: true}
+	both      = retention.Ask{Tags: true, Locks: true}
 )
 
 func TestAnObjectTagHoldsItsVersion(t *testing.T) {
@@ -125,13 +125,13 @@ func TestMarksStandInTheOrderOfTheVersionsAndDeleteMarkersAreNotAsked(t *testing
 		}
 	}
 	for name, tt := range map[string]struct {
-		ask  s3versions.Ask
+		ask  retention.Ask
 		want []retention.Marks
 		most int
 	}{
 		"tags":    {tagsAlone, want, 90},
 		"both":    {both, want, 270},
-		"nothing": {s3versions.Ask{}, make([]retention.Marks, 90), 0},
+		"nothing": {retention.Ask{}, make([]retention.Marks, 90), 0},
 	} {
 		requests.forget()
 		got, err := s3versions.New(sdk, account, time.Now).Marks(t.Context(), bucket, vs, tt.ask)

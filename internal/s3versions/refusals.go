@@ -53,7 +53,7 @@ func (d *deletion) explainOne(ctx context.Context, v retention.Version, fate *re
 	case isGone(err):
 		*fate = retention.Fate{Kind: retention.FateAbsent}
 	case err == nil && l.protects(d.began.Add(-clockSkew)):
-		fate.Kind = retention.FateLocked
+		fate.Kind, fate.Reason = retention.FateLocked, l.reason()
 	case !passing(err): // no lock, or a role that may not read it: nothing explains the refusal
 		fate.Kind = retention.FateRefused
 	}

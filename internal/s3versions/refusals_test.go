@@ -20,7 +20,10 @@ import (
 
 const denied = "AccessDenied"
 
-func locked() retention.Fate  { return retention.Fate{Kind: retention.FateLocked, Code: denied} }
+func locked(r retention.Reason) retention.Fate {
+	return retention.Fate{Kind: retention.FateLocked, Code: denied, Reason: r}
+}
+
 func refused() retention.Fate { return retention.Fate{Kind: retention.FateRefused, Code: denied} }
 
 func TestALockedVersionIsToldFromARefusedOneAndNeverBypassed(t *testing.T) {
@@ -40,7 +43,11 @@ func TestALockedVersionIsToldFromARefusedOneAndNeverBypassed(t *testing.T) {
 			},
 		} {
 			vs = append(vs, retention.Version{Key: name + odd, ID: putWith(t, sdk, name+odd, lock)})
-			want = append(want, locked())
+			reason := retention.ReasonLockRetention
+			if name == "hold" {
+				reason = retention.ReasonLockLegalHold
+			}
+			want = append(want, locked(reason))
 		}
 		vs = append(vs, retention.Version{Key: "free" + odd, ID: put(t, sdk, "free"+odd)})
 		want = append(want, retention.Fate{Kind: retention.FateDeleted})
@@ -140,9 +147,9 @@ func TestARetentionThatHasJustEndedByOurClockExplainsARefusal(t *testing.T) {
 		ours time.Time
 		want retention.Fate
 	}{
-		"our clock is behind":              {end.Add(-time.Second), locked()},
-		"our clock is at the end":          {end, locked()},
-		"our clock is 59 s ahead":          {end.Add(59 * time.Second), locked()},
+		"our clock is behind":              {end.Add(-time.Second), locked(retention.ReasonLockRetention)},
+		"our clock is at the end":          {end, locked(retention.ReasonLockRetention)},
+		"our clock is 59 s ahead":          {end.Add(59 * time.Second), locked(retention.ReasonLockRetention)},
 		"the retention ended a minute ago": {end.Add(time.Minute), refused()},
 	} {
 		t.Run(name, func(t *testing.T) {
