@@ -16,11 +16,13 @@ import (
 // fromStack are the settings that no parameter holds as it is, and what the template passes instead.
 func fromStack() map[string]string {
 	return map[string]string{
-		"CUSTODY_STACK":          "${AWS::StackName}",
-		"CUSTODY_TABLE":          "${InboxTable}",
-		"CUSTODY_HOLDS_TABLE":    "${HoldsTable}",
-		"CUSTODY_SIGNING_SECRET": "${KeyringSecret} | ${SigningSecret}",
-		"CUSTODY_BUCKET_OWNER":   "${AWS::AccountId} | ${BucketOwner}",
+		"CUSTODY_STACK":               "${AWS::StackName}",
+		"CUSTODY_TABLE":               "${InboxTable}",
+		"CUSTODY_HOLDS_TABLE":         "${HoldsTable}",
+		"CUSTODY_SIGNING_SECRET":      "${KeyringSecret} | ${SigningSecret}",
+		"CUSTODY_BUCKET_OWNER":        "${AWS::AccountId} | ${BucketOwner}",
+		"CUSTODY_REPORT_BUCKET_OWNER": "${AWS::AccountId} | ${ReportBucketOwner}",
+		"CUSTODY_REPORT_BUCKET":       "${ReportsBucket} | ${ReportBucket}",
 	}
 }
 

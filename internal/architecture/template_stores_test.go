@@ -19,7 +19,7 @@ import (
 func TestTemplateStoresSurviveTheStack(t *testing.T) {
 	t.Parallel()
 	tpl := readTemplate(t)
-	for _, id := range []string{"InboxTable", "HoldsTable", "KeyringSecret"} {
+	for _, id := range []string{"InboxTable", "HoldsTable", "KeyringSecret", "ReportsBucket"} {
 		resource := tpl.resource(id)
 		if resource["DeletionPolicy"] != "Retain" || resource["UpdateReplacePolicy"] != "Retain" {
 			t.Errorf("%s is not retained: %v, %v", id, resource["DeletionPolicy"], resource["UpdateReplacePolicy"])

@@ -37,6 +37,9 @@ type Cleanup struct {
 	Bucket            string
 	BucketOwner       string   // account id, "" for the account that the role belongs to
 	DeleteScopes      []string // empty: every run is a dry run; "*" alone: every run deletes
+	CheckTags         bool
+	ReportBucket      string // "" where no report is written
+	ReportBucketOwner string // as BucketOwner
 	DeleteConcurrency int
 	SliceBudget       time.Duration
 	LeaseDuration     time.Duration
@@ -80,7 +83,9 @@ func LoadCleanup(environ []string) (Cleanup, error) {
 	c := Cleanup{
 		Stack: r.text("CUSTODY_STACK"), Table: r.text("CUSTODY_TABLE"), LogLevel: r.level("CUSTODY_LOG_LEVEL"),
 		HoldsTable: r.text("CUSTODY_HOLDS_TABLE"), Bucket: r.text("CUSTODY_BUCKET"), BucketOwner: r.text("CUSTODY_BUCKET_OWNER"),
-		DeleteScopes: r.list("CUSTODY_DELETE_SCOPES"), DeleteConcurrency: r.number("CUSTODY_DELETE_CONCURRENCY"),
+		DeleteScopes: r.list("CUSTODY_DELETE_SCOPES"), CheckTags: r.text("CUSTODY_CHECK_TAGS") == "true",
+		ReportBucket:      r.reportBucket("CUSTODY_REPORT_BUCKET", "CUSTODY_BUCKET"),
+		ReportBucketOwner: r.text("CUSTODY_REPORT_BUCKET_OWNER"), DeleteConcurrency: r.number("CUSTODY_DELETE_CONCURRENCY"),
 		SliceBudget: r.duration("CUSTODY_SLICE_BUDGET"), LeaseDuration: r.duration("CUSTODY_LEASE_DURATION"),
 		ScanCeiling: r.number("CUSTODY_SCAN_CEILING"), AttemptCeiling: r.number("CUSTODY_ATTEMPT_CEILING"),
 		RetentionDays: r.number("CUSTODY_RETENTION_DAYS"),

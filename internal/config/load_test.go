@@ -18,7 +18,8 @@ func webhookEnv(more ...string) []string {
 }
 
 func cleanupEnv(more ...string) []string {
-	return append([]string{"CUSTODY_STACK=trial", "CUSTODY_TABLE=inbox", "CUSTODY_BUCKET=proofs", "CUSTODY_HOLDS_TABLE=holds"}, more...)
+	return append([]string{"CUSTODY_STACK=trial", "CUSTODY_TABLE=inbox", "CUSTODY_BUCKET=proofs", "CUSTODY_HOLDS_TABLE=holds",
+		"CUSTODY_REPORT_BUCKET=none"}, more...)
 }
 
 func sweeperEnv(more ...string) []string {
@@ -69,12 +70,13 @@ func TestWebhookReadsEverySetting(t *testing.T) {
 func TestCleanupReadsDefaultsAndSettings(t *testing.T) {
 	t.Parallel()
 	byDefault := config.Cleanup{
-		Stack: "trial", Table: "inbox", LogLevel: slog.LevelInfo, HoldsTable: "holds", Bucket: "proofs", DeleteConcurrency: 4,
+		Stack: "trial", Table: "inbox", LogLevel: slog.LevelInfo, HoldsTable: "holds", Bucket: "proofs", CheckTags: true, DeleteConcurrency: 4,
 		SliceBudget: 240 * time.Second, LeaseDuration: 90 * time.Second, ScanCeiling: 10, AttemptCeiling: 12, RetentionDays: 90,
 	}
 	given := byDefault
 	given.BucketOwner, given.DeleteScopes = "123456789012", []string{"warehouse:wh-17", "listing:4821"}
 	given.DeleteConcurrency, given.SliceBudget, given.LeaseDuration = 1, 2*time.Second, time.Minute
+	given.CheckTags, given.ReportBucket, given.ReportBucketOwner = false, "reports", "210987654321"
 	given.ScanCeiling, given.AttemptCeiling, given.RetentionDays = 2, 3, 1
 	all := byDefault
 	all.DeleteScopes = []string{"*"}
@@ -87,7 +89,8 @@ func TestCleanupReadsDefaultsAndSettings(t *testing.T) {
 		"a star is all scopes":              {cleanupEnv("CUSTODY_DELETE_SCOPES=*"), all},
 		"every setting is read": {cleanupEnv("CUSTODY_BUCKET_OWNER=123456789012", "CUSTODY_DELETE_SCOPES=warehouse:wh-17,listing:4821",
 			"CUSTODY_DELETE_CONCURRENCY=1", "CUSTODY_SLICE_BUDGET=2s", "CUSTODY_LEASE_DURATION=1m", "CUSTODY_SCAN_CEILING=2",
-			"CUSTODY_ATTEMPT_CEILING=3", "CUSTODY_RETENTION_DAYS=1"), given},
+			"CUSTODY_ATTEMPT_CEILING=3", "CUSTODY_RETENTION_DAYS=1", "CUSTODY_CHECK_TAGS=false", "CUSTODY_REPORT_BUCKET=reports",
+			"CUSTODY_REPORT_BUCKET_OWNER=210987654321"), given},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -152,7 +155,7 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		"nothing at all is given to the webhook": {config.FunctionWebhook, nil,
 			[]string{"CUSTODY_STACK", "CUSTODY_TABLE", "CUSTODY_BUCKET", "CUSTODY_SIGNING_SECRET"}},
 		"nothing at all is given to the cleanup": {config.FunctionCleanup, nil,
-			[]string{"CUSTODY_STACK", "CUSTODY_TABLE", "CUSTODY_BUCKET", "CUSTODY_HOLDS_TABLE"}},
+			[]string{"CUSTODY_STACK", "CUSTODY_TABLE", "CUSTODY_BUCKET", "CUSTODY_HOLDS_TABLE", "CUSTODY_REPORT_BUCKET"}},
 		"every problem is named at once": {config.FunctionSweeper,
 			sweeperEnv("CUSTODY_WAKE_AFTER=soon", "CUSTODY_SWEEP_LIMIT=0", "CUSTODY_ATTEMPT_CEILING=twelve", "CUSTODY_LOG_LEVEL=WARN"),
 			[]string{"CUSTODY_LOG_LEVEL", "CUSTODY_ATTEMPT_CEILING", "CUSTODY_WAKE_AFTER", "CUSTODY_SWEEP_LIMIT"}},
@@ -160,8 +163,11 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		"a setting with a default is given and empty": {config.FunctionWebhook, webhookEnv("CUSTODY_MIN_OBJECT_AGE="),
 			[]string{"CUSTODY_MIN_OBJECT_AGE"}},
 		"a misspelt safety setting": {config.FunctionWebhook, webhookEnv("CUSTODY_MIN_OBJECT_AGES=48h"), []string{"CUSTODY_MIN_OBJECT_AGES"}},
-		"a setting of a later version": {config.FunctionCleanup, cleanupEnv("CUSTODY_REPORT_BUCKET=none", "CUSTODY_CHECK_TAGS=true"),
-			[]string{"CUSTODY_CHECK_TAGS", "CUSTODY_REPORT_BUCKET"}},
+		"a setting of a later version": {config.FunctionCleanup, cleanupEnv("CUSTODY_FUTURE_GUARD=true", "CUSTODY_ADVICE=none"),
+			[]string{"CUSTODY_ADVICE", "CUSTODY_FUTURE_GUARD"}},
+		"a report into the bucket that is cleaned up": {config.FunctionCleanup, cleanupEnv("CUSTODY_REPORT_BUCKET=proofs"),
+			[]string{"CUSTODY_REPORT_BUCKET"}},
+		"a report without a bucket": {config.FunctionCleanup, cleanupEnv("CUSTODY_REPORT_BUCKET="), []string{"CUSTODY_REPORT_BUCKET"}},
 		"both a secret and keys": {config.FunctionWebhook,
 			webhookEnv("CUSTODY_SIGNING_SECRET=arn:aws:secretsmanager:eu-central-1:123456789012:secret:custody-AbCdEf"), []string{"CUSTODY_SIGNING_SECRET"}},
 		"a wrong secret is named once": {config.FunctionWebhook,

@@ -84,6 +84,27 @@ func (r *reader) list(name string) []string {
 	return strings.Split(r.values[name], ",")
 }
 
+// NoReport is the report bucket's name where no report is written.
+const NoReport = "none"
+
+// reportBucket is a bucket's name, or "" where no report is wanted. The stack always says which: a report that is missing by
+// accident would be missed when it is needed. In the bucket that is cleaned up, a selection could reach it.
+func (r *reader) reportBucket(name, cleaned string) string {
+	setting, _ := Lookup(name)
+	value, right := r.values[name]
+	switch {
+	case !right:
+		return ""
+	case value == "":
+		r.problems = append(r.problems, &Problem{Variable: name, What: "is empty", Allowed: setting.Allowed})
+	case value == r.values[cleaned]:
+		r.problems = append(r.problems, &Problem{Variable: name, What: "is the bucket that is cleaned up", Allowed: setting.Allowed})
+	case value == NoReport:
+		return ""
+	}
+	return value
+}
+
 // The conversions below cannot fail for a value that was checked; one that was wrong is zero, and err says so.
 
 func (r *reader) number(name string) int {

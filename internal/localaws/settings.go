@@ -28,14 +28,15 @@ const localKeyID = "local"
 // localDefaults are the names of what the stack makes, and the only settings that differ from the template's defaults.
 func localDefaults(key signingKey) map[string]string {
 	return map[string]string{
-		"CUSTODY_STACK":              "local",
-		"CUSTODY_TABLE":              "custody-inbox",
-		"CUSTODY_HOLDS_TABLE":        "custody-holds",
-		"CUSTODY_RESERVATIONS_TABLE": "custody-reservations",
-		"CUSTODY_BUCKET":             "custody-objects",
-		"CUSTODY_BUCKET_OWNER":       lambda.Account, // as in the template: the stack's own account
-		"CUSTODY_REPORT_BUCKET":      "custody-reports",
-		"CUSTODY_SIGNING_KEYS":       keyring(key),
+		"CUSTODY_STACK":               "local",
+		"CUSTODY_TABLE":               "custody-inbox",
+		"CUSTODY_HOLDS_TABLE":         "custody-holds",
+		"CUSTODY_RESERVATIONS_TABLE":  "custody-reservations",
+		"CUSTODY_BUCKET":              "custody-objects",
+		"CUSTODY_BUCKET_OWNER":        lambda.Account, // as in the template: the stack's own account
+		"CUSTODY_REPORT_BUCKET":       "custody-reports",
+		"CUSTODY_REPORT_BUCKET_OWNER": lambda.Account,
+		"CUSTODY_SIGNING_KEYS":        keyring(key),
 
 		"CUSTODY_MIN_OBJECT_AGE": "0s",
 		"CUSTODY_DELETE_SCOPES":  "*",
@@ -53,7 +54,7 @@ func allCommands() string {
 // known lists the names that may be set: the catalogue's, but for the secret's, since there is no Secrets Manager
 // here, and the names of the things that the stack makes before a function reads them.
 func known() []string {
-	names := []string{"CUSTODY_RESERVATIONS_TABLE", "CUSTODY_REPORT_BUCKET"}
+	names := []string{"CUSTODY_RESERVATIONS_TABLE"}
 	for _, setting := range config.Settings() {
 		if setting.Name != "CUSTODY_SIGNING_SECRET" {
 			names = append(names, setting.Name)

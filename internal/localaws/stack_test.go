@@ -282,8 +282,8 @@ func TestStartRefuses(t *testing.T) {
 		options localaws.Options
 		want    []string
 	}{
-		"every unknown or wrong setting at once": {localaws.Options{Settings: map[string]string{"CUSTODY_COLOUR": "red", "CUSTODY_PATH": "x", "CUSTODY_REPORT_BUCKET": ""}},
-			[]string{"CUSTODY_COLOUR is no setting", "there are: CUSTODY_ACK_TIMEOUT, ", "CUSTODY_PATH", "CUSTODY_REPORT_BUCKET is empty"}},
+		"every unknown or wrong setting at once": {localaws.Options{Settings: map[string]string{"CUSTODY_COLOUR": "red", "CUSTODY_PATH": "x", "CUSTODY_RESERVATIONS_TABLE": ""}},
+			[]string{"CUSTODY_COLOUR is no setting", "there are: CUSTODY_ACK_TIMEOUT, ", "CUSTODY_PATH", "CUSTODY_RESERVATIONS_TABLE is empty"}},
 		"the secret's name, for there is no Secrets Manager": {localaws.Options{Settings: map[string]string{"CUSTODY_SIGNING_SECRET": ""}},
 			[]string{"CUSTODY_SIGNING_SECRET is no setting of the local functions"}},
 		"a keyring without a key": {localaws.Options{Settings: map[string]string{"CUSTODY_SIGNING_KEYS": `{"a":" "}`}},

@@ -6,9 +6,10 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"sync"
 )
 
-// Client sends each body from memory, through http.DefaultClient. The SDK closes a request's body as soon as the answer's
+// Client sends each body from memory. The SDK closes a request's body as soon as the answer's
 // headers are there (smithy-go, transport/http). A server on loopback answers so fast that net/http may not have seen the
 // body's end yet; it then takes the connection for broken, in the middle of the answer. Over a network that does not happen.
 type Client struct{}
@@ -22,5 +23,11 @@ func (Client) Do(r *http.Request) (*http.Response, error) {
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 	}
-	return http.DefaultClient.Do(r)
+	return shared().Do(r)
 }
+
+// shared keeps as many idle connections as the functions' own client. http.DefaultTransport keeps two for each host, and
+// closing any httptest.Server closes the idle ones of it, under the requests of other tests.
+var shared = sync.OnceValue(func() *http.Client {
+	return &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 48}}
+})
