@@ -16,6 +16,7 @@ import (
 	"custody/internal/cleanup"
 	"custody/internal/config"
 	"custody/internal/dynamostore"
+	"custody/internal/s3report"
 	"custody/internal/s3versions"
 	"custody/internal/telemetry"
 )
@@ -27,7 +28,7 @@ func main() {
 		tel.StartupError(err)
 		os.Exit(1)
 	}
-	aws, err := awsconfig.LoadDefaultConfig(context.Background())
+	aws, err := awsconfig.LoadDefaultConfig(context.Background(), awsconfig.WithHTTPClient(s3versions.HTTPClient()))
 	if err != nil {
 		tel.StartupError(err)
 		os.Exit(1)
@@ -41,11 +42,14 @@ func main() {
 		dynamostore.NewHolds(db, settings.HoldsTable, tel.Logger()),
 		s3versions.New(objects, settings.BucketOwner, time.Now),
 		cleanup.Settings{
-			DeleteScopes: settings.DeleteScopes, DeleteConcurrency: settings.DeleteConcurrency,
+			DeleteScopes: settings.DeleteScopes, CheckTags: settings.CheckTags, DeleteConcurrency: settings.DeleteConcurrency,
 			SliceBudget: settings.SliceBudget, LeaseDuration: settings.LeaseDuration,
 			ScanCeiling: settings.ScanCeiling, AttemptCeiling: settings.AttemptCeiling,
 			Retention: time.Duration(settings.RetentionDays) * 24 * time.Hour,
 		}, time.Now, rand.Text)
+	if settings.ReportBucket != "" {
+		worker.Reports = s3report.New(objects, settings.ReportBucket, settings.ReportBucketOwner)
+	}
 	lambda.Start(func(ctx context.Context, e events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
 		out, slices := worker.Handle(ctx, e)
 		for _, s := range slices {

@@ -2,9 +2,7 @@ package cleanup
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"custody/internal/inbox"
@@ -36,6 +34,12 @@ const (
 	settledSelected // a dry run stops here
 )
 
+// batch is up to batchSize versions that are decided and sent together.
+type batch struct {
+	scan, number int // the number is within the slice
+	items        []candidate
+}
+
 // batchResult is what became of a batch. What settled does not name has an unknown fate, and err says why.
 type batchResult struct {
 	settled []settled
@@ -47,22 +51,23 @@ type batchResult struct {
 
 // deleteBatch decides each version by the holds as they are now and deletes what may go. Versions that S3 asks to send again
 // are decided again, by holds that are read again.
-func (s *slice) deleteBatch(ctx context.Context, batch []candidate) batchResult {
+func (s *slice) deleteBatch(ctx context.Context, b batch) batchResult {
 	var result batchResult
 	pause := firstPause
 	for try := 1; ; try++ {
-		done, again, err := s.tryBatch(ctx, batch)
-		result.settled = append(result.settled, done...)
-		result.uncertain = result.uncertain || errors.Is(err, errUnanswered)
+		r := round{slice: s, batch: b, try: try}
+		err := r.decideAndDelete(ctx)
+		result.settled = append(result.settled, r.done...)
+		result.uncertain = result.uncertain || r.unanswered
 		switch {
-		case err == nil && len(again) == 0:
+		case err == nil && len(r.again) == 0:
 			return result
 		case err == nil:
-			batch = again
+			b.items = r.again
 			err = inbox.Failed(inbox.CategoryThrottled,
-				fmt.Errorf("S3 asked %d times to send versions again, %d are left", try, len(again)))
+				fmt.Errorf("S3 asked %d times to send versions again, %d are left", try, len(r.again)))
 		}
-		if try == batchTries || !worthRepeating(err) || !rest(ctx, s.Jitter(pause)) {
+		if try == batchTries || r.last || !worthRepeating(err) || !rest(ctx, s.Jitter(pause)) {
 			result.err = err
 			return result
 		}
@@ -85,82 +90,4 @@ func rest(ctx context.Context, d time.Duration) bool {
 	case <-t.C:
 		return true
 	}
-}
-
-// tryBatch is one round: the bucket where a null version asks for it, the holds, the decision, the request. It returns what is
-// settled and what is to be sent again; with an error nothing is settled, and all of the batch is decided again.
-func (s *slice) tryBatch(ctx context.Context, batch []candidate) (done []settled, again []candidate, err error) {
-	facts, err := s.facts(ctx, batch)
-	if err != nil {
-		return nil, nil, err
-	}
-	var send []candidate
-	for _, c := range batch {
-		facts.OthersStay = c.othersStay
-		d := retention.Decide(c.version, facts)
-		switch {
-		case !d.Delete:
-			done = append(done, settled{candidate: c, kind: settledRetained, why: d.Reason})
-		case s.run.Mode != inbox.ModeDelete:
-			done = append(done, settled{candidate: c, kind: settledSelected})
-		default:
-			send = append(send, c)
-		}
-	}
-	if len(send) == 0 {
-		return done, nil, nil
-	}
-	sent, again, err := s.send(ctx, send, facts.Now.Add(holdsMaxAge))
-	if err != nil {
-		return nil, nil, err
-	}
-	return append(done, sent...), again, nil
-}
-
-// facts reads what the decisions of this round rest on. The holds come last, right before the request.
-func (s *slice) facts(ctx context.Context, batch []candidate) (retention.Facts, error) {
-	f := retention.Facts{Cutoff: s.run.Selection.Cutoff, VersioningEnabled: true}
-	if slices.ContainsFunc(batch, func(c candidate) bool { return c.version.ID == retention.NullID }) {
-		b, err := s.versions.Bucket(ctx, s.run.Selection.Bucket)
-		if err != nil {
-			return f, err
-		}
-		f.VersioningEnabled = b.Versioning == retention.VersioningEnabled
-	}
-	f.Now = s.now() // before the read: holds are at least as young as this
-	held, err := s.holds.Covering(ctx, s.run.Scope)
-	if err != nil {
-		return f, fmt.Errorf("holds of %s: %w", s.run.Scope, err)
-	}
-	if retention.Stopped(held, f.Now) {
-		return f, inbox.Failed(inbox.CategoryStopped, fmt.Errorf("the emergency brake is on for %s", s.run.Scope))
-	}
-	f.Holds = held
-	return f, nil
-}
-
-// errUnanswered is a delete request of which nothing is known.
-var errUnanswered = errors.New("nothing is known of a delete request")
-
-// send makes the request and accounts for every version of it.
-func (s *slice) send(ctx context.Context, send []candidate, sendBefore time.Time) (done []settled, again []candidate, err error) {
-	vs := make([]retention.Version, len(send))
-	for i, c := range send {
-		vs[i] = c.version
-	}
-	fates, err := s.versions.Delete(ctx, s.run.Selection.Bucket, vs, sendBefore)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", errUnanswered, err)
-	}
-	if len(fates) != len(send) {
-		return nil, nil, fmt.Errorf("%d versions were sent and %d fates came back", len(send), len(fates))
-	}
-	for i, c := range send {
-		if fates[i].Kind == retention.FateTransient {
-			again = append(again, c)
-			continue
-		}
-		done = append(done, settled{candidate: c, kind: settledSent, fate: fates[i]})
-	}
-	return done, again, nil
 }

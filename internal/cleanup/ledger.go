@@ -140,6 +140,12 @@ func (l *ledger) retained(k *keyWork, v retention.Version, r retention.Reason) *
 	return l.settle(k)
 }
 
+// locked counts a version that was sent, and that its lock kept.
+func (l *ledger) locked(k *keyWork, v retention.Version, r retention.Reason) *candidate {
+	l.counters.Selected++
+	return l.retained(k, v, r)
+}
+
 // keep counts a version that stays. Young versions are not expired, and so are not counted as retained.
 func (l *ledger) keep(k *keyWork, v retention.Version, r retention.Reason) {
 	if v.Currency != retention.Current {

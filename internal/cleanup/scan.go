@@ -133,13 +133,14 @@ func (c *scan) launch(ctx context.Context) {
 		if c.listedAll {
 			c.queue.drain(c.flying)
 		}
-		batch := c.queue.take()
-		if batch == nil {
+		items := c.queue.take()
+		if items == nil {
 			return
 		}
 		c.flying++
 		c.summary.Batches++
-		go func() { c.results <- c.deleteBatch(ctx, batch) }()
+		b := batch{scan: c.ledger.place.Scan, number: c.summary.Batches, items: items}
+		go func() { c.results <- c.deleteBatch(ctx, b) }()
 	}
 }
 
@@ -178,13 +179,14 @@ func (c *scan) endKey(prefix int) {
 	c.sendCurrent(c.ledger.end(k, position{prefix, name}))
 }
 
-// see sorts one version of the key that is being listed. Holds are read later, when its batch is about to go.
+// see sorts one version of the key that is being listed. Only what is young is kept here; everything else is decided when its
+// batch is about to go, by marks and holds as they are then.
 func (c *scan) see(v retention.Version) {
 	c.ledger.counters.Listed++
 	c.ledger.slice.listed++
 	d := retention.Decide(v, retention.Facts{Cutoff: c.run.Selection.Cutoff, VersioningEnabled: true})
 	switch {
-	case !d.Delete:
+	case d.Reason == retention.ReasonYoung:
 		c.ledger.keep(c.key, v, d.Reason)
 	case v.Currency == retention.Current:
 		c.key.current = &v
@@ -220,6 +222,8 @@ func (c *scan) book(d settled) *candidate {
 		return c.ledger.selected(d.key)
 	case d.fate.Kind == retention.FateRefused:
 		return c.ledger.refused(d.key, d.version, d.fate.Code)
+	case d.fate.Kind == retention.FateLocked:
+		return c.ledger.locked(d.key, d.version, d.fate.Reason)
 	}
 	return c.ledger.deleted(d.key, d.fate.Kind == retention.FateAbsent)
 }

@@ -61,6 +61,14 @@ func (s *shelf) Bucket(context.Context, string) (retention.Bucket, error) {
 	return retention.Bucket{Versioning: retention.VersioningEnabled}, nil
 }
 
+func (s *shelf) Versioning(context.Context, string) (retention.Versioning, error) {
+	return retention.VersioningEnabled, nil
+}
+
+func (s *shelf) Marks(_ context.Context, _ string, vs []retention.Version, _ retention.Ask) ([]retention.Marks, error) {
+	return make([]retention.Marks, len(vs)), nil
+}
+
 func (s *shelf) take(ctx context.Context, what string, d time.Duration) error {
 	s.mu.Lock()
 	s.calls = append(s.calls, shelfCall{what, time.Now()})

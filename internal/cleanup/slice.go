@@ -16,6 +16,7 @@ type slice struct {
 	began     time.Time
 	token     string // made before the run is acquired, so that a lost answer is recognised
 	run       inbox.Run
+	ask       retention.Ask // which marks of a version are read
 	ledger    *ledger
 	renewedAt time.Time // when the lease was last written
 	started   mark      // where the slice began: beyond it there is progress
@@ -101,6 +102,7 @@ func (s *slice) checkBucket(ctx context.Context) error {
 	case b.MFADelete:
 		return inbox.Failed(inbox.CategoryMFADelete, fmt.Errorf("bucket %s has MFA delete enabled", bucket))
 	}
+	s.ask = retention.Ask{Tags: s.settings.CheckTags, Locks: b.ObjectLock}
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"custody/internal/inbox"
+	"custody/internal/report"
 	"custody/internal/retention"
 )
 
@@ -25,8 +26,13 @@ type holds interface {
 
 // versions lists and deletes object versions.
 type versions interface {
-	// Bucket reads the bucket's versioning configuration.
+	// Bucket reads the bucket's versioning and Object Lock configuration.
 	Bucket(ctx context.Context, bucket string) (retention.Bucket, error)
+	// Versioning reads the bucket's versioning state alone.
+	Versioning(ctx context.Context, bucket string) (retention.Versioning, error)
+	// Marks reads what the versions say themselves, in their order. Delete markers say nothing and are not asked. An error means
+	// that nothing may be deleted; a version that is gone is marked absent, and is no error.
+	Marks(ctx context.Context, bucket string, vs []retention.Version, ask retention.Ask) ([]retention.Marks, error)
 	// Page returns one page of versions behind the marker, in S3's order of keys. A zero Next is the end.
 	// It is an error, not a loop, when the store names the same marker again.
 	Page(ctx context.Context, bucket, prefix string, after retention.Marker) (retention.Page, error)
@@ -39,6 +45,7 @@ type versions interface {
 // Settings is what a stack sets for its slices.
 type Settings struct {
 	DeleteScopes      []string      // scopes whose runs may delete; "*" for all; the others are dry runs
+	CheckTags         bool          // object tags are read, and keep what they mark
 	DeleteConcurrency int           // batches on their way at once
 	SliceBudget       time.Duration // a slice yields after it
 	LeaseDuration     time.Duration
@@ -61,12 +68,15 @@ func (s Settings) Mode(scope string) inbox.Mode {
 type Worker struct {
 	// Jitter picks a part of the given time, below it; New sets a random one. A history that is to be repeated needs another.
 	Jitter func(time.Duration) time.Duration
+	// Reports takes the audit trail; New leaves it nil, and then none is written.
+	Reports Reports
 
 	runs     runs
 	holds    holds
 	versions versions
 	settings Settings
 	now      func() time.Time
+	encoder  report.Encoder
 	newID    func() string // lease tokens and wakes; never the same twice
 }
 

@@ -45,14 +45,16 @@ var key = inbox.RunKey{Type: "cleanup.run", Key: "r-1"}
 
 // world is a worker over the local engines, reached through the real SDK, with a clock that the test sets.
 type world struct {
-	t      *testing.T
-	now    atomic.Int64 // Unix nanoseconds
-	ids    atomic.Int64
-	db     *dynamodb.Client
-	s3     *s3.Client // what the worker uses
-	direct *s3.Client // past the observers
-	store  *dynamostore.Store
-	set    cleanup.Settings
+	t       *testing.T
+	now     atomic.Int64 // Unix nanoseconds
+	ids     atomic.Int64
+	db      *dynamodb.Client
+	s3      *s3.Client // what the worker uses
+	direct  *s3.Client // past the observers
+	store   *dynamostore.Store
+	set     cleanup.Settings
+	key     inbox.RunKey    // of the run that claims and events name
+	reports cleanup.Reports // nil: no report is written
 
 	mu       sync.Mutex
 	objects  http.Handler     // the S3 engine itself, unobserved
@@ -63,7 +65,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, set: cleanup.Settings{
+	w := &world{t: t, key: key, set: cleanup.Settings{
 		DeleteScopes: []string{"*"}, DeleteConcurrency: 4, SliceBudget: time.Hour, LeaseDuration: 90 * time.Second,
 		ScanCeiling: 10, AttemptCeiling: 12, Retention: 24 * time.Hour,
 	}}
@@ -231,9 +233,9 @@ func (w *world) claim(cutoff time.Time, prefixes ...string) string {
 	w.t.Helper()
 	sel := inbox.Selection{Bucket: bucket, Prefixes: prefixes, Cutoff: cutoff}
 	wake := w.newID()
-	run := inbox.NewRun(key, scope, sel, "hash", "d-1", w.clock()).Start(wake)
+	run := inbox.NewRun(w.key, scope, sel, "hash", "d-"+w.key.Key, w.clock()).Start(wake)
 	existing, err := w.store.Claim(w.t.Context(), inbox.Claim{
-		Delivery: inbox.Delivery{ID: "d-1", BodySHA256: "b", RunKey: key.String(), ReceivedAt: w.clock(), TTL: 1}, Run: run,
+		Delivery: inbox.Delivery{ID: "d-" + w.key.Key, BodySHA256: "b", RunKey: w.key.String(), ReceivedAt: w.clock(), TTL: 1}, Run: run,
 	})
 	w.must(err)
 	if existing != nil {
@@ -244,7 +246,7 @@ func (w *world) claim(cutoff time.Time, prefixes ...string) string {
 
 func (w *world) run() inbox.Run {
 	w.t.Helper()
-	run, err := w.store.Run(context.WithoutCancel(w.t.Context()), key)
+	run, err := w.store.Run(context.WithoutCancel(w.t.Context()), w.key)
 	w.must(err)
 	if run == nil {
 		w.t.Fatal("there is no run")
@@ -253,14 +255,16 @@ func (w *world) run() inbox.Run {
 }
 
 func (w *world) worker() *cleanup.Worker {
-	return cleanup.New(w.store, dynamostore.NewHolds(w.db, "holds", slog.New(slog.DiscardHandler)),
+	worker := cleanup.New(w.store, dynamostore.NewHolds(w.db, "holds", slog.New(slog.DiscardHandler)),
 		s3versions.New(w.s3, "", w.clock), w.set, w.clock, w.newID)
+	worker.Reports = w.reports
+	return worker
 }
 
 // deliver hands the wake to a worker as the stream does, and returns what became of it.
 func (w *world) deliver(ctx context.Context, record, wake string) inbox.SliceSummary {
 	w.t.Helper()
-	response, done := w.worker().Handle(ctx, wakeEvent(w.t, record, wake))
+	response, done := w.worker().Handle(ctx, wakeEventOf(w.t, w.key, record, wake))
 	if len(done) != 1 {
 		w.t.Fatalf("%d summaries, want 1", len(done))
 	}
@@ -272,6 +276,11 @@ func (w *world) deliver(ctx context.Context, record, wake string) inbox.SliceSum
 }
 
 func wakeEvent(t *testing.T, record, wake string) events.DynamoDBEvent {
+	t.Helper()
+	return wakeEventOf(t, key, record, wake)
+}
+
+func wakeEventOf(t *testing.T, key inbox.RunKey, record, wake string) events.DynamoDBEvent {
 	t.Helper()
 	return decodeEvent(t, fmt.Sprintf(`{"Records":[{"eventID":%q,"eventName":"MODIFY","eventSource":"aws:dynamodb","dynamodb":{
 		"Keys":{"pk":{"S":%q}},"NewImage":{"pk":{"S":%q},"wake":{"S":%q},"scope":{"S":%q}},"SequenceNumber":"100"}}]}`,
