@@ -3,10 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"custody/internal/inbox"
+	"custody/internal/report"
 	"custody/internal/retention"
+	"custody/internal/s3report"
 	"custody/internal/s3versions"
 )
 
@@ -45,20 +49,54 @@ func (s *story) account(ctx context.Context) error {
 		return err
 	}
 	s.table(*run, kept)
-	reasons := map[string]int64{"dispute_evidence": int64(kept["dispute_evidence"]), "legal_hold": int64(kept["legal_hold"])}
-	return s.check(equal(run.Place.Retained, reasons), "the run counts what it retained, and why")
+	reasons := map[string]int64{}
+	for _, reason := range retained() {
+		reasons[reason] = int64(kept[reason])
+	}
+	if err := s.check(maps.Equal(run.Place.Retained, reasons), "the run counts what it retained, and why"); err != nil {
+		return err
+	}
+	return s.checkReport(ctx)
 }
 
-func equal(a, b map[string]int64) bool {
-	if len(a) != len(b) {
-		return false
+// retained are the reasons that the run counts; what is young or of another warehouse is none of its business.
+func retained() []string {
+	return []string{"dispute_evidence", "legal_hold", "tag", "current_over_kept"}
+}
+
+// checkReport reads the audit trail back and holds it against what the demo knows.
+func (s *story) checkReport(ctx context.Context) error {
+	history := report.NewHistory(runKey.Type, runKey.Key, nil)
+	objects := 0
+	for object, err := range s3report.New(s.stack.S3(), s.stack.Setting("CUSTODY_REPORT_BUCKET"), "").Read(ctx, runKey.Type, runKey.Key) {
+		if err == nil {
+			err = history.Add(object.Name, object.Data)
+		}
+		if err != nil {
+			return err
+		}
+		objects++
 	}
-	for k, v := range a {
-		if b[k] != v {
-			return false
+	said := map[string]report.Version{}
+	for v := range history.Versions() {
+		said[v.Key+" "+v.VersionID] = v
+	}
+	states := map[report.State]int{}
+	wrong := 0
+	for _, v := range s.written {
+		line, there := said[v.key+" "+v.id]
+		counted := slices.Contains(retained(), v.kept)
+		switch {
+		case v.kept != "" && !counted && there, (v.kept == "" || counted) && !there:
+			wrong++
+		case counted && (line.State != report.StateStays || line.Reason != v.kept), v.kept == "" && line.State == report.StateStays:
+			wrong++
+		case there:
+			states[line.State]++
 		}
 	}
-	return true
+	return s.check(wrong == 0, "the report has every version in %d objects: %d gone, %d kept with their reason, %d in doubt when the process was killed",
+		objects, states[report.StateGone], states[report.StateStays], states[report.StateUnknown])
 }
 
 func (s *story) left(ctx context.Context) (map[string]bool, error) {
@@ -90,7 +128,7 @@ func (s *story) table(run inbox.Run, kept map[string]int) {
 	row("versions put", len(s.written))
 	row("deleted", s.goes())
 	row("  of them counted in the item", fmt.Sprintf("%d (the answers that a killed process loses are not counted twice)", run.Counters.Deleted))
-	for _, reason := range []string{"dispute_evidence", "legal_hold", "younger than the cutoff", "another warehouse"} {
+	for _, reason := range append(retained(), "younger than the cutoff", "another warehouse") {
 		row("kept: "+reason, kept[reason])
 	}
 	row("from receipt to empty scan", run.EndedAt.Sub(run.ReceivedAt).Round(100*time.Millisecond))

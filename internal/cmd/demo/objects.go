@@ -14,6 +14,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"golang.org/x/sync/errgroup"
+
+	"custody/internal/retention"
 )
 
 const warehouse = "wh-17"
@@ -35,7 +37,8 @@ type object struct {
 	typ    string
 	marker bool
 	young  bool
-	kept   string // why every version of this key must be there in the end, "" when it must go
+	tagged bool   // marked by an object tag, which keeps this version
+	kept   string // why the version must be there in the end, "" when it must go
 }
 
 // plan lists what is put, in the order of a key's versions. What must be kept is known here, by the demo's own word, and is
@@ -63,6 +66,11 @@ func plan() []object {
 	for i := range disputed {
 		add(fmt.Sprintf("pod/%s/dispute-991/%02d.jpg", warehouse, i), "dispute_evidence", photo(i), "image/jpeg", 2, i%5 == 0)
 	}
+	// Of three versions the oldest is tagged: it stays, and so does the current one, which would else give way to it.
+	evidence := object{key: fmt.Sprintf("pod/%s/2026-06/damage.jpg", warehouse), body: photo(1), typ: "image/jpeg"}
+	oldest, newest := evidence, evidence
+	oldest.tagged, oldest.kept, newest.kept = true, "tag", "current_over_kept"
+	objects = append(objects, oldest, evidence, newest)
 	for i := range next {
 		add(fmt.Sprintf("pod/%s0/2026-06/%05d.jpg", warehouse, i), "another warehouse", photo(i), "image/jpeg", 1, false)
 	}
@@ -155,9 +163,11 @@ func putOne(ctx context.Context, client *s3.Client, bucket string, o object) (st
 		}
 		return aws.ToString(out.VersionId), nil
 	}
-	out, err := client.PutObject(ctx, &s3.PutObjectInput{
-		Bucket: &bucket, Key: &o.key, Body: bytes.NewReader(o.body), ContentType: &o.typ,
-	})
+	in := &s3.PutObjectInput{Bucket: &bucket, Key: &o.key, Body: bytes.NewReader(o.body), ContentType: &o.typ}
+	if o.tagged {
+		in.Tagging = aws.String(retention.TagKey + "=insurance")
+	}
+	out, err := client.PutObject(ctx, in)
 	if err != nil {
 		return "", err
 	}

@@ -132,7 +132,7 @@ func (s *story) fill(ctx context.Context) error {
 			return err
 		}
 	}
-	return s.check(len(s.written) >= 5000, "%d versions and delete markers under 2 prefixes; two holds; %d versions younger than the cutoff",
+	return s.check(len(s.written) >= 5000, "%d versions and delete markers under 2 prefixes; two holds and a tag; %d versions younger than the cutoff",
 		len(s.written), len(recent))
 }
 
