@@ -81,11 +81,11 @@ func (r *reader) read(data []byte) error {
 	for {
 		text, err := lines.ReadSlice('\n')
 		switch r.line++; {
-		case err == io.EOF && len(text) == 0:
+		case errors.Is(err, io.EOF) && len(text) == 0:
 			return r.end(packed.Len())
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return errNoEnd
-		case err == bufio.ErrBufferFull:
+		case errors.Is(err, bufio.ErrBufferFull):
 			return errLong
 		case err != nil:
 			return fmt.Errorf("unpack: %w", err)

@@ -119,6 +119,7 @@ func (h *History) stateOf(v Version, events []event) State {
 		if v.Code == CodeNotMentioned {
 			return StateUnknown
 		}
+	case FateLocked, FateDryRun:
 	case "":
 		if h.inDoubt(events) {
 			return StateUnknown

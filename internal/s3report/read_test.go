@@ -215,7 +215,10 @@ func TestReadingAheadIsBoundedAndEndsWithTheReader(t *testing.T) {
 		write(t, c, object(t, "r-1", n))
 	}
 	gate.from(nil, nil)
-	for range c.Read(t.Context(), "cleanup.run", "r-1") {
+	for _, err := range c.Read(t.Context(), "cleanup.run", "r-1") {
+		if err != nil {
+			t.Error(err)
+		}
 		break
 	}
 	if n := len(gate.requests()); n > 9 {
