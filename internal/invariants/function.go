@@ -128,7 +128,7 @@ func (p *process) store() *dynamostore.Store { return dynamostore.New(p.db, inbo
 func (w *World) worker(p *process) *cleanup.Worker {
 	worker := cleanup.New(p.store(), dynamostore.NewHolds(p.db, holdsTable, slog.New(slog.DiscardHandler)),
 		s3versions.New(p.bucket, owner, p.now), w.set, p.now, p.ids())
-	worker.Jitter = func(most time.Duration) time.Duration { return most / 2 }
+	worker.Jitter = func(most time.Duration) time.Duration { return most / 10 }
 	return worker
 }
 

@@ -34,10 +34,36 @@ func (o *observer) workerWrote(x exchange, run *runBook, c change) {
 	if sum := c.new["counters"].M.number("deleted") + c.new["counters"].M.number("absent"); sum > run.confirmed {
 		o.violate("%s counts %d versions as gone, S3 confirmed %d", x.call, sum, run.confirmed)
 	}
+	o.checkPause(x, c)
 	run.writes(p, c.new["place"].M)
 	o.checkPlace(x, run, c)
 	if c.new.text("state") == "done" {
 		o.completed(x, run, c)
+	}
+}
+
+// The pauses of a parked run: doubled with each attempt without progress, and at least half of that, so that their sum can be
+// counted on.
+const (
+	firstPause = 30 * time.Second
+	lastPause  = time.Hour
+)
+
+// checkPause looks at how long a run is parked.
+func (o *observer) checkPause(x exchange, c change) {
+	if !c.new.has("next_attempt_at") {
+		return
+	}
+	pause := time.Duration(c.new.number("next_attempt_at")-c.new["last_error"].M.number("at")) * time.Millisecond
+	most := firstPause
+	if c.new["last_error"].M.text("category") != "stopped" { // the brake is looked at again and again
+		for range c.new.number("attempts") {
+			most = min(2*most, lastPause)
+		}
+	}
+	if pause < max(firstPause, most/2) || pause > most {
+		o.violate("%s parked %s for %s after %d attempts without progress, want half to all of %s, and %s at least", x.call, c.pk, pause,
+			c.new.number("attempts"), most, firstPause)
 	}
 }
 

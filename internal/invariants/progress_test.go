@@ -2,6 +2,7 @@ package invariants_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -220,5 +221,37 @@ func TestWhatIsHeldInABatchThatIsRepeatedIsCountedOnce(t *testing.T) {
 	o := s.sound(t)
 	if run := o.runs["r-1"]; run.Retained["legal_hold"] != 1 || o.slices[0].Retained["legal_hold"] != 2 {
 		t.Errorf("the last scan retained %v, the slice %v, want one version in each of its two scans", run.Retained, o.slices[0].Retained)
+	}
+}
+
+// Keys that are finished behind one that still waits for its current version lose nothing of what they have seen.
+func TestKeysThatFinishBehindAnUnfinishedOneAreCounted(t *testing.T) {
+	t.Parallel()
+	s := scenario{
+		before: func(w *invariants.World) {
+			put(w, pod("a"), pod("a"), pod("b"), pod("c"))
+			w.Sleep(age)
+			put(w, pod("b"), pod("c")) // young, and current
+			w.Place(invariants.Hold{Scope: scope, ID: "h", Prefix: "pod/", Reason: "legal_hold"})
+		},
+		story: func(w *invariants.World, cutoff time.Time) { w.Push(delivery(cutoff)) },
+		want:  map[string]string{"r-1": "done"},
+	}
+	o := s.sound(t)
+	if run := o.runs["r-1"]; fmt.Sprint(run.Retained) != "map[legal_hold:4]" {
+		t.Errorf("retained %v, want all four old versions", run.Retained)
+	}
+}
+
+// The error in an item is bounded, however long the name of a key is.
+func TestTheErrorInAnItemIsBounded(t *testing.T) {
+	t.Parallel()
+	s, _ := oneOld()
+	s.before = func(w *invariants.World) { w.Put(pod(strings.Repeat("k", 1000))) }
+	s.options.Refuse = func(string, int) string { return "AccessDenied" }
+	s.want, s.left = map[string]string{"r-1": "failed"}, nil
+	o := s.sound(t)
+	if n := len(o.runs["r-1"].Message); n < 900 || n > 1010 {
+		t.Errorf("the message has %d bytes, want some 1000", n)
 	}
 }

@@ -158,6 +158,7 @@ func (w *World) Settle(most time.Duration) {
 // RunView is a run as its item stands.
 type RunView struct {
 	State, Mode, Category, Wake, Lease string
+	Message                            string // of the last error
 	Cause                              string // category of what came before the ceiling
 	Attempts, Slices, Scan             int64
 	Deleted, Absent, Confirmed         int64
@@ -177,7 +178,7 @@ func (w *World) Run(key string) (RunView, bool) {
 	i := run.item
 	place, counters := i["place"].M, i["counters"].M
 	v := RunView{
-		State: i.text("state"), Mode: i.text("mode"), Category: i["last_error"].M.text("category"), Wake: i.text("wake"), Cause: i["cause"].M.text("category"),
+		State: i.text("state"), Mode: i.text("mode"), Category: i["last_error"].M.text("category"), Wake: i.text("wake"), Cause: i["cause"].M.text("category"), Message: i["last_error"].M.text("message"),
 		Lease: i.text("lease_token"), Attempts: i.number("attempts"), Slices: i.number("slices"), Scan: place.number("scan"),
 		Deleted: counters.number("deleted"), Absent: counters.number("absent"), Confirmed: run.confirmed,
 		Retained: map[string]int64{}, Refused: place.number("refused_count"),
