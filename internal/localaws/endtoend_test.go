@@ -261,7 +261,7 @@ func TestAKilledCleanupProcessIsFollowedAtOnceByOneThatGoesOnFromTheCheckpoint(t
 	// The second batch never answers, until the process that sent it is dead.
 	var deletes atomic.Int32
 	var resumedBehind atomic.Value
-	hang := make(chan struct{})
+	sent, hang := make(chan struct{}), make(chan struct{})
 	var mu sync.Mutex
 	killed := false
 	stack := start(t, localaws.Options{
@@ -274,6 +274,7 @@ func TestAKilledCleanupProcessIsFollowedAtOnceByOneThatGoesOnFromTheCheckpoint(t
 				mu.Unlock()
 				switch {
 				case r.Method == http.MethodPost && q.Has("delete") && deletes.Add(1) == 2:
+					close(sent)
 					<-hang
 					return
 				case q.Has("versions") && dead:
@@ -299,6 +300,7 @@ func TestAKilledCleanupProcessIsFollowedAtOnceByOneThatGoesOnFromTheCheckpoint(t
 		t.Fatal(got)
 	}
 	before := reaches(t, stack, "r-1", func(r inbox.Run) bool { return r.Counters.Deleted == 1000 })
+	<-sent
 	pids := stack.Function("cleanup").Processes()
 	mu.Lock()
 	killed = true
