@@ -106,3 +106,18 @@ func TestAReadingOfRowsCanBeLeft(t *testing.T) {
 		t.Errorf("%d rows, want 1", seen)
 	}
 }
+
+// A refusal that does not show what refused says nothing: it must never be read as a delivery that is durable.
+func TestARefusedDeliveryWithoutTheItemThatRefusedIsAnError(t *testing.T) {
+	t.Parallel()
+	s, _ := storeOver(t, func(http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = w.Write([]byte(`{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","message":"m"}`))
+		})
+	})
+	if there, err := s.Alias(t.Context(), newDelivery("d-1")); err == nil {
+		t.Errorf("%+v and no error, which says that the delivery is durable", there)
+	}
+}

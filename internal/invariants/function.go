@@ -128,8 +128,18 @@ func (p *process) store() *dynamostore.Store { return dynamostore.New(p.db, inbo
 func (w *World) worker(p *process) *cleanup.Worker {
 	worker := cleanup.New(p.store(), dynamostore.NewHolds(p.db, holdsTable, slog.New(slog.DiscardHandler)),
 		s3versions.New(p.bucket, owner, p.now), w.set, p.now, p.ids())
-	worker.Jitter = func(most time.Duration) time.Duration { return most / 10 }
+	worker.Jitter = p.jitter
 	return worker
+}
+
+// jitter is low and high in turns, so that both ends of a pause are met and a history can be repeated.
+func (p *process) jitter(most time.Duration) time.Duration {
+	p.world.mu.Lock()
+	defer p.world.mu.Unlock()
+	if p.jitters++; p.jitters%2 == 0 {
+		return most - time.Millisecond
+	}
+	return most / 10
 }
 
 // clean is one invocation of the cleanup function.

@@ -221,6 +221,9 @@ func TestAWorkerThatLostItsLeaseAndStillHasADeleteInFlight(t *testing.T) {
 	if want := []inbox.SliceOutcome{inbox.SliceCompleted, inbox.SliceLeaseLost}; !slices.Equal(o.ends(), want) {
 		t.Errorf("the slices ended as %v, want %v", o.ends(), want)
 	}
+	if n := o.count("cleanup-1", "UpdateItem"); n != 2 {
+		t.Errorf("the first worker wrote %d times, want it to stop at the first write that is refused", n)
+	}
 }
 
 func TestTwoSchedulersWithDifferentRunsOverOneWarehouse(t *testing.T) {

@@ -25,6 +25,7 @@ type process struct {
 	task     task // guarded by World.mu, as all below
 	db       *dynamodb.Client
 	bucket   *s3.Client
+	jitters  int
 
 	calls map[string]int // of each operation
 	known map[string]int // invocation of the SDK to the call's number

@@ -3,6 +3,7 @@ package invariants_test
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -59,7 +60,7 @@ func TestOneKeyThatTakesSeveralSlicesMakesProgressByItsDeletions(t *testing.T) {
 // A delete that takes long holds the listing back, so that memory does not grow with the run.
 func TestASlowDeleteHoldsTheListingBack(t *testing.T) {
 	t.Parallel()
-	pages, first := 0, 0
+	var pages, first atomic.Int64 // the listing and the deletes come from goroutines of their own
 	s := scenario{
 		options: invariants.Options{
 			PageSize: 1,
@@ -72,9 +73,9 @@ func TestASlowDeleteHoldsTheListingBack(t *testing.T) {
 			Before: func(_ *invariants.World, c invariants.Call) {
 				switch {
 				case c.Operation == "ListObjectVersions":
-					pages++
+					pages.Add(1)
 				case c.Operation == "DeleteObjects" && c.N == 1:
-					first = pages
+					first.Store(pages.Load())
 				}
 			},
 		},
@@ -84,8 +85,8 @@ func TestASlowDeleteHoldsTheListingBack(t *testing.T) {
 	}
 	s.sound(t)
 	// Eight pages for the batch on its way, eight for the one that is ready, and the page ahead of each.
-	if first > 20 {
-		t.Errorf("%d pages were listed while the first delete was on its way", first)
+	if n := first.Load(); n > 20 {
+		t.Errorf("%d pages were listed while the first delete was on its way", n)
 	}
 }
 
@@ -253,5 +254,30 @@ func TestTheErrorInAnItemIsBounded(t *testing.T) {
 	o := s.sound(t)
 	if n := len(o.runs["r-1"].Message); n < 900 || n > 1010 {
 		t.Errorf("the message has %d bytes, want some 1000", n)
+	}
+}
+
+// The pauses of twelve attempts add up to three hours at least: an outage of S3 of an hour, or of two, fails nothing.
+func TestAnOutageOfHoursFailsNothing(t *testing.T) {
+	t.Parallel()
+	for _, hours := range []time.Duration{1, 2} {
+		t.Run(fmt.Sprint(int(hours), " h"), func(t *testing.T) {
+			t.Parallel()
+			s, _ := oneOld()
+			var end time.Time
+			s.fault = func(c invariants.Call) invariants.Fault {
+				if c.Service == invariants.ServiceS3 && time.Now().Before(end) {
+					return invariants.Fault{Kind: invariants.FaultNoConnection}
+				}
+				return invariants.Fault{}
+			}
+			s.story = func(w *invariants.World, cutoff time.Time) {
+				end = time.Now().Add(hours * time.Hour)
+				w.Push(delivery(cutoff))
+			}
+			if o := s.sound(t); o.took < hours*time.Hour || o.took > (hours+2)*time.Hour {
+				t.Errorf("the run was done after %s", o.took)
+			}
+		})
 	}
 }
