@@ -2,7 +2,7 @@ package cleanup
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"time"
 
 	"custody/internal/inbox"
@@ -64,8 +64,7 @@ func (s *slice) deleteBatch(ctx context.Context, b batch) batchResult {
 			return result
 		case err == nil:
 			b.items = r.again
-			err = inbox.Failed(inbox.CategoryThrottled,
-				fmt.Errorf("S3 asked %d times to send versions again, %d are left", try, len(r.again)))
+			err = r.leftOver()
 		}
 		if try == batchTries || r.last || !worthRepeating(err) || !rest(ctx, s.Jitter(pause)) {
 			result.err = err
@@ -78,7 +77,7 @@ func (s *slice) deleteBatch(ctx context.Context, b batch) batchResult {
 // worthRepeating: a permanent error stays, and the emergency brake is not waited out inside a slice.
 func worthRepeating(err error) bool {
 	c := inbox.CategoryOf(err)
-	return !c.Permanent() && c != inbox.CategoryStopped
+	return !c.Permanent() && c != inbox.CategoryStopped && !errors.Is(err, errRunMovedOn)
 }
 
 func rest(ctx context.Context, d time.Duration) bool {

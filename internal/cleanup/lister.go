@@ -13,10 +13,12 @@ type listed struct {
 	versions []retention.Version
 	last     bool // of its prefix
 	err      error
+	end      bool // everything is listed; nothing follows
 }
 
-// list lists the selection from the place on, a page ahead of the work. The channel is closed behind the last page, and behind
-// an error. It ends with the context.
+// list lists the selection from the place on, a page ahead of the work. The last message is the end or an error. A channel that
+// is closed without one is a listing that was cut off with the context: it must not look like the end, or a run would be done
+// that was never listed.
 func (s *slice) list(ctx context.Context, place inbox.Place) <-chan listed {
 	pages := make(chan listed) // the page ahead is the one that waits to be taken
 	go func() {
@@ -27,6 +29,10 @@ func (s *slice) list(ctx context.Context, place inbox.Place) <-chan listed {
 				return
 			}
 			after = retention.Marker{}
+		}
+		select {
+		case pages <- listed{end: true}:
+		case <-ctx.Done():
 		}
 	}()
 	return pages

@@ -2,6 +2,7 @@ package cleanup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -21,6 +22,7 @@ type round struct {
 
 	done       []settled   // what needs no further round
 	again      []candidate // what S3 asks to send again
+	unsent     bool        // the holds grew too old before a request could be sent
 	last       bool        // something is settled and something else went wrong: no further round may follow
 	unanswered bool        // the request had no answer, so that it may have been made
 }
@@ -44,7 +46,7 @@ func (r *round) decideAndDelete(ctx context.Context) error {
 	send := r.settleUnsent()
 	fates, err := r.send(ctx, send)
 	if err != nil {
-		r.done, r.unanswered = nil, true
+		r.done, r.unanswered = nil, !errors.Is(err, errRunMovedOn)
 		return err
 	}
 	r.settleSent(send, fates)
@@ -95,6 +97,9 @@ func (r *round) send(ctx context.Context, send []candidate) ([]retention.Fate, e
 	if len(send) == 0 {
 		return nil, nil
 	}
+	if r.movedOn.Load() {
+		return nil, errRunMovedOn
+	}
 	fates, err := r.versions.Delete(ctx, r.slice.run.Selection.Bucket, versionsOf(send), r.facts.Now.Add(holdsMaxAge))
 	if err == nil && len(fates) != len(send) {
 		err = fmt.Errorf("%d versions were sent and %d fates came back", len(send), len(fates))
@@ -106,10 +111,20 @@ func (r *round) send(ctx context.Context, send []candidate) ([]retention.Fate, e
 	return fates, err
 }
 
+// leftOver is why versions are to be sent again.
+func (r *round) leftOver() error {
+	if r.unsent {
+		return inbox.Failed(inbox.CategoryUnavailable,
+			fmt.Errorf("%d versions were not sent: what comes before a request took longer than %s, and holds may not be older", len(r.again), holdsMaxAge))
+	}
+	return inbox.Failed(inbox.CategoryThrottled, fmt.Errorf("S3 asked in try %d to send %d versions again", r.try, len(r.again)))
+}
+
 func (r *round) settleSent(sent []candidate, fates []retention.Fate) {
 	for i, c := range sent {
 		if fates[i].Kind == retention.FateTransient {
 			r.again = append(r.again, c)
+			r.unsent = r.unsent || fates[i].Code == retention.CodeHoldsTooOld
 			continue
 		}
 		r.done = append(r.done, settled{candidate: c, kind: settledSent, fate: fates[i]})

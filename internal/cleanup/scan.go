@@ -27,6 +27,7 @@ type scan struct {
 	oneKey    int // pages in a row that showed no key but this one
 	listedAll bool
 	stop      error // why nothing new is started
+	failed    error // the first error of a batch
 }
 
 // scan runs until the whole selection is listed and every version settled (nil), or something stops it. What is on its way
@@ -40,7 +41,7 @@ func (s *slice) scan(ctx context.Context, budget <-chan time.Time) error {
 	for {
 		c.launch(ctx)
 		if c.finished() {
-			return c.stop
+			return c.verdict()
 		}
 		if c.step(ctx, tick.C, budget); c.stop != nil {
 			endListing()
@@ -63,7 +64,7 @@ func (c *scan) step(ctx context.Context, tick, budget <-chan time.Time) {
 		c.cutOff(ctx)
 		return
 	case over(budget):
-		c.halt(c.outOfBudget())
+		c.halt(errOutOfBudget)
 		return
 	case over(tick):
 		c.halt(c.checkpoint(ctx))
@@ -71,13 +72,13 @@ func (c *scan) step(ctx context.Context, tick, budget <-chan time.Time) {
 	}
 	select {
 	case p, more := <-c.wanted():
-		c.take(p, more)
+		c.take(ctx, p, more)
 	case r := <-c.results:
 		c.settle(r)
 	case <-tick:
 		c.halt(c.checkpoint(ctx))
 	case <-budget:
-		c.halt(c.outOfBudget())
+		c.halt(errOutOfBudget)
 	case <-ctx.Done():
 		c.cutOff(ctx)
 	}
@@ -145,12 +146,15 @@ func (c *scan) launch(ctx context.Context) {
 }
 
 // take works a page: keys end where the next one begins, whatever page that is on.
-func (c *scan) take(p listed, more bool) {
-	if !more {
+func (c *scan) take(ctx context.Context, p listed, more bool) {
+	switch {
+	case !more:
+		c.halt(context.Cause(ctx))
+		return
+	case p.end:
 		c.listedAll = true
 		return
-	}
-	if p.err != nil {
+	case p.err != nil:
 		c.halt(p.err)
 		return
 	}
@@ -210,6 +214,9 @@ func (c *scan) settle(r batchResult) {
 	for _, d := range r.settled {
 		c.sendCurrent(c.book(d))
 	}
+	if c.failed == nil {
+		c.failed = r.err
+	}
 	c.halt(r.err)
 }
 
@@ -228,17 +235,29 @@ func (c *scan) book(d settled) *candidate {
 	return c.ledger.deleted(d.key, d.fate.Kind == retention.FateAbsent)
 }
 
-// outOfBudget is why a slice ends whose time is used up. A slice that has seen several pages of one key and confirmed nothing
-// will see the same ones again: a place within a key is not stored.
-func (c *scan) outOfBudget() error {
-	if c.oneKey >= 2 && c.ledger.mark() == c.started {
-		return inbox.Failed(inbox.CategoryKeyTooLarge, fmt.Errorf("the versions of key %q that stay take more than a slice to list", c.keyName))
+// verdict is why the scan ended, when the fate of everything that was on its way is known. A slice whose time is used up yields,
+// with two exceptions, both without any progress. An error of a batch says more: yielding, an outage would use up the attempts
+// without a pause between them. And a slice that has seen several pages of one key, and kept what it saw, will see the same
+// ones again, since a place within a key is not stored.
+func (c *scan) verdict() error {
+	if !errors.Is(c.stop, errOutOfBudget) || c.ledger.mark() != c.started {
+		return c.stop
 	}
-	return errOutOfBudget
+	switch {
+	case c.failed != nil:
+		return c.failed
+	case c.oneKey >= 2 && c.key != nil && c.key.stays:
+		return inbox.Failed(inbox.CategoryKeyTooLarge,
+			fmt.Errorf("the versions of key %q that stay take more than a slice to list", c.keyName))
+	}
+	return c.stop
 }
 
 // checkpoint writes the place when there is progress, and renews the lease when a third of it is used.
 func (s *slice) checkpoint(ctx context.Context) error {
+	if s.movedOn.Load() {
+		return nil // the run is another's: what is on its way is waited for, and nothing more is written
+	}
 	now, at := s.now(), s.ledger.mark()
 	renew := now.Sub(s.renewedAt) >= s.settings.LeaseDuration/3
 	if at == s.written && !renew {
@@ -270,6 +289,7 @@ func (s *slice) progress(now time.Time) inbox.Change {
 // unwritten tells a refused write from one that failed.
 func (s *slice) unwritten(err error) error {
 	if _, refused := errors.AsType[*inbox.Refused](err); refused {
+		s.movedOn.Store(true)
 		return fmt.Errorf("%w: %w", errRunMovedOn, err)
 	}
 	return fmt.Errorf("%w: %w", errItemUnwritten, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"custody/internal/inbox"
@@ -18,10 +19,11 @@ type slice struct {
 	run       inbox.Run
 	ask       retention.Ask // which marks of a version are read
 	ledger    *ledger
-	renewedAt time.Time // when the lease was last written
-	started   mark      // where the slice began: beyond it there is progress
-	written   mark      // what the last checkpoint wrote
-	attempts  int       // as it stands in the item
+	movedOn   atomic.Bool // a write was refused: batches on their way begin no further request
+	renewedAt time.Time   // when the lease was last written
+	started   mark        // where the slice began: beyond it there is progress
+	written   mark        // what the last checkpoint wrote
+	attempts  int         // as it stands in the item
 	summary   inbox.SliceSummary
 }
 

@@ -29,6 +29,8 @@ func NewHolds(db *dynamodb.Client, table string, log *slog.Logger) *Holds {
 // Covering reads the holds of the scope and those for all, with strong consistency: what was written before the call began
 // is in the answer. An error means that nothing may be deleted.
 func (h *Holds) Covering(ctx context.Context, scope string) ([]retention.Hold, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, errNoAnswer)
+	defer cancel()
 	var holds []retention.Hold
 	for _, partition := range []string{scope, retention.ScopeAll} {
 		found, err := h.partition(ctx, partition)

@@ -19,6 +19,8 @@ func (s *Store) Move(ctx context.Context, key inbox.RunKey, m inbox.Move, c inbo
 	if err != nil {
 		return inbox.Run{}, fmt.Errorf("%s run %s: %w", m.Name, key, err)
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, errNoAnswer)
+	defer cancel()
 	var out *dynamodb.UpdateItemOutput
 	err = untilSettled(ctx, func() (err error) {
 		out, err = s.db.UpdateItem(ctx, &dynamodb.UpdateItemInput{

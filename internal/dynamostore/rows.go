@@ -42,6 +42,8 @@ func (s *Store) Rows(ctx context.Context, partition string) iter.Seq2[inbox.Run,
 }
 
 func (s *Store) rowPage(ctx context.Context, partition string, after item) (*dynamodb.QueryOutput, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, errNoAnswer)
+	defer cancel()
 	index, condition := IndexOpen, "#open = :partition"
 	page, err := s.db.Query(ctx, &dynamodb.QueryInput{
 		TableName: &s.table, IndexName: &index, ExclusiveStartKey: after,

@@ -2,6 +2,7 @@ package dynamostore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -34,6 +35,12 @@ func (s *Store) Run(ctx context.Context, key inbox.RunKey) (*inbox.Run, error) {
 }
 
 func keyItem(pk string) item { return item{attrPK: &types.AttributeValueMemberS{Value: pk}} }
+
+// callTimeout bounds one call, the SDK's repetitions included. DynamoDB answers in some milliseconds; a connection that fell
+// silent is given up here and not with the function's own time, in which nothing else would be done any more.
+const callTimeout = 10 * time.Second
+
+var errNoAnswer = errors.New("no answer from DynamoDB in time")
 
 // A conflict with a transaction on the same item is not retried by the SDK. It lasts as long as that transaction, some
 // milliseconds, so a few tries with jitter are enough; what still conflicts then is treated as unavailable.

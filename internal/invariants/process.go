@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"sync"
 	"time"
 
@@ -128,6 +129,9 @@ func (t transport) Do(r *http.Request) (*http.Response, error) {
 	if x.fault.Kind == FaultDeathBefore {
 		p.kill()
 		return nil, deadError{}
+	}
+	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil && trace.WroteRequest != nil {
+		trace.WroteRequest(httptrace.WroteRequestInfo{}) // as net/http tells when a request is on its way
 	}
 	arrived := make(chan *answer, 1)
 	p.world.flights.Go(func() { x.fly(arrived) })

@@ -88,6 +88,9 @@ type Fate struct {
 	Reason Reason // why it stays, for FateLocked
 }
 
+// CodeHoldsTooOld is the code of a version that was not sent, since the holds that allowed it had grown too old. It is not S3's.
+const CodeHoldsTooOld = "HoldsTooOld"
+
 // FateKind sorts fates by what follows from them.
 type FateKind int
 

@@ -79,8 +79,6 @@ func fitsXML(key string) bool {
 	return true
 }
 
-const codeTooLate = "HoldsTooOld" // not S3's: the request was not sent
-
 func (d *deletion) tooLate() bool { return !d.now().Before(d.sendBefore) }
 
 // once keeps the SDK from repeating a delete behind our back: a repeated request would rest on holds that were read long ago.
@@ -92,7 +90,7 @@ func (d *deletion) sendTogether(ctx context.Context, which []int) error {
 	}
 	if d.tooLate() {
 		for _, i := range which {
-			d.ledger.enter(i, retention.Fate{Kind: retention.FateTransient, Code: codeTooLate})
+			d.ledger.enter(i, retention.Fate{Kind: retention.FateTransient, Code: retention.CodeHoldsTooOld})
 		}
 		return nil
 	}
@@ -109,7 +107,7 @@ func (d *deletion) sendTogether(ctx context.Context, which []int) error {
 
 func (d *deletion) deleteObjects(ctx context.Context, ids []types.ObjectIdentifier) (*s3.DeleteObjectsOutput, error) {
 	quiet := false // an empty or truncated answer must not look like success
-	limited, cancel := bounded(ctx)
+	limited, cancel := d.sentInTime(ctx)
 	defer cancel()
 	out, err := d.s3.DeleteObjects(limited, &s3.DeleteObjectsInput{
 		Bucket: &d.bucket, Delete: &types.Delete{Objects: ids, Quiet: &quiet}, ExpectedBucketOwner: d.expectedOwner(),
@@ -144,9 +142,9 @@ func (d *deletion) sendAlone(ctx context.Context, which []int) error {
 
 func (d *deletion) deleteObject(ctx context.Context, v retention.Version) (retention.Fate, error) {
 	if d.tooLate() {
-		return retention.Fate{Kind: retention.FateTransient, Code: codeTooLate}, nil
+		return retention.Fate{Kind: retention.FateTransient, Code: retention.CodeHoldsTooOld}, nil
 	}
-	ctx, cancel := bounded(ctx)
+	ctx, cancel := d.sentInTime(ctx)
 	defer cancel()
 	_, err := d.s3.DeleteObject(ctx, &s3.DeleteObjectInput{
 		Bucket: &d.bucket, Key: &v.Key, VersionId: &v.ID, ExpectedBucketOwner: d.expectedOwner(),

@@ -40,7 +40,8 @@ func category(err error) inbox.Category {
 		return inbox.CategoryAccessDenied
 	case "PermanentRedirect", "IllegalLocationConstraintException", "AuthorizationHeaderMalformed":
 		return inbox.CategoryWrongRegion
-	case "InternalError", "ServiceUnavailable", "RequestTimeout", "OperationAborted":
+	case "InternalError", "ServiceUnavailable", "RequestTimeout", "OperationAborted",
+		"RequestTimeTooSkewed", "ExpiredToken": // a function that was frozen: its clock and its credentials come right again
 		return inbox.CategoryUnavailable
 	}
 	switch {
