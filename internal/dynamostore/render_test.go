@@ -1,7 +1,10 @@
 package dynamostore_test
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -119,5 +122,28 @@ func TestARefusedDeliveryWithoutTheItemThatRefusedIsAnError(t *testing.T) {
 	})
 	if there, err := s.Alias(t.Context(), newDelivery("d-1")); err == nil {
 		t.Errorf("%+v and no error, which says that the delivery is durable", there)
+	}
+}
+
+// Around the bound of 400 KB an item is refused before it is sent, or fits: the size is counted as the table counts it, or a little
+// more.
+func TestAnItemThatIsSentFits(t *testing.T) {
+	t.Parallel()
+	s, _ := storeOver(t, nil)
+	sent, refused := 0, 0
+	for n := 400<<10 - 1200; n < 400<<10; n += 40 {
+		c := claim(fmt.Sprint("d-", n))
+		c.Run.Key, c.Run.Scope = fmt.Sprint("r-", n), strings.Repeat("s", n)
+		switch existing, err := s.Claim(t.Context(), c); {
+		case errors.Is(err, inbox.ErrTooLarge):
+			refused++
+		case err != nil || existing != nil:
+			t.Errorf("a scope of %d bytes: %+v, %v", n, existing, err)
+		default:
+			sent++
+		}
+	}
+	if sent == 0 || refused == 0 {
+		t.Errorf("%d sent, %d refused: the bound was not met", sent, refused)
 	}
 }

@@ -294,3 +294,28 @@ func TestAnOutageOfHoursFailsNothing(t *testing.T) {
 		})
 	}
 }
+
+// Between two pages of one key, all versions seen so far may be gone: a batch was full at the page's end. The key is not finished
+// before its listing has gone past it: its current version would else go over those that are still to be listed.
+func TestAKeyIsNotFinishedBetweenTwoOfItsPages(t *testing.T) {
+	t.Parallel()
+	// Seven pages hold the current version and a full batch of 1,000 others; on eleven further ones the current version would have
+	// waited long enough for a batch of its own.
+	const pageSize, versions = 143, 18 * 143
+	s := scenario{
+		options: invariants.Options{
+			PageSize: pageSize, Latency: slowListing,
+		},
+		before: func(w *invariants.World) {
+			for range versions {
+				w.Put(pod("a"))
+			}
+		},
+		story: func(w *invariants.World, cutoff time.Time) { w.Push(delivery(cutoff)) },
+		want:  map[string]string{"r-1": "done"}, left: []string{},
+	}
+	o := s.sound(t)
+	if run := o.runs["r-1"]; run.Deleted != versions || run.Confirmed != versions {
+		t.Errorf("%d deletes counted, %d confirmed, want %d", run.Deleted, run.Confirmed, versions)
+	}
+}
