@@ -494,6 +494,8 @@ func TestAHoldThatCannotBeUnderstoodHoldsItsScope(t *testing.T) {
 		"no reason":                       {"key": "x"},
 		"neither key nor prefix":          {"reason": "legal_hold"},
 		"both key and prefix":             {"key": "x", "prefix": "y", "reason": "legal_hold"},
+		"a key beside a prefix, a number": {"key": "x", "prefix": int64(7), "reason": "legal_hold"},
+		"a prefix beside a key, a number": {"prefix": "x", "key": int64(7), "reason": "legal_hold"},
 		"a key that is a number":          {"key": int64(7), "reason": "legal_hold"},
 		"an expiry that is no number":     {"key": "x", "reason": "legal_hold", "expires_at": "soon"},
 		"an unknown reason, not over yet": {"key": "x", "reason": "because", "expires_at": later.Unix() + 1},

@@ -319,3 +319,18 @@ func TestAKeyIsNotFinishedBetweenTwoOfItsPages(t *testing.T) {
 		t.Errorf("%d deletes counted, %d confirmed, want %d", run.Deleted, run.Confirmed, versions)
 	}
 }
+
+// An item names the first hundred refused versions and counts all, however many keys and slices they lie in.
+func TestRefusedVersionsAreCountedAndAHundredAreNamed(t *testing.T) {
+	t.Parallel()
+	s := scenario{
+		options: invariants.Options{PageSize: 40, Refuse: func(string, int) string { return "AccessDenied" }},
+		before:  func(w *invariants.World) { keys(w, 130) },
+		story:   func(w *invariants.World, cutoff time.Time) { w.Push(delivery(cutoff)) },
+		want:    map[string]string{"r-1": "failed"},
+	}
+	o := s.sound(t)
+	if run := o.runs["r-1"]; run.Category != "versions_refused" || run.Refused != 130 || run.Named != 100 {
+		t.Errorf("the run is %+v, want 130 refused versions, 100 of them named", run)
+	}
+}

@@ -67,7 +67,11 @@ func (o *observer) kept(run *runBook, v expiredVersion, p *process, now item) bo
 	if wasCurrent && (len(k.versions) > 1 || foreign) {
 		return true
 	}
-	for _, a := range now["place"].M["refused"].L {
+	refused := now["place"].M["refused"].L
+	if now["place"].M.number("refused_count") > int64(len(refused)) {
+		return true // the item names a hundred of them; it may be one of the others
+	}
+	for _, a := range refused {
 		if a.M.text("version_id") == v.id {
 			return true
 		}
@@ -164,6 +168,7 @@ type RunView struct {
 	Deleted, Absent, Confirmed         int64
 	Retained                           map[string]int64
 	Refused                            int64
+	Named                              int // of the refused versions
 	NextAttemptAt                      time.Time
 }
 
@@ -182,6 +187,7 @@ func (w *World) Run(key string) (RunView, bool) {
 		Lease: i.text("lease_token"), Attempts: i.number("attempts"), Slices: i.number("slices"), Scan: place.number("scan"),
 		Deleted: counters.number("deleted"), Absent: counters.number("absent"), Confirmed: run.confirmed,
 		Retained: map[string]int64{}, Refused: place.number("refused_count"),
+		Named: len(place["refused"].L),
 	}
 	if i.has("next_attempt_at") {
 		v.NextAttemptAt = time.UnixMilli(i.number("next_attempt_at"))
