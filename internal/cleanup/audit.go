@@ -6,6 +6,7 @@ import (
 	"iter"
 	"time"
 
+	"custody/internal/inbox"
 	"custody/internal/report"
 	"custody/internal/retention"
 )
@@ -61,7 +62,7 @@ func (r *round) recordUnanswered(ctx context.Context, sent []candidate) error {
 
 // writeOutcome writes nothing where there is nothing to say: all of the batch was retained, or the run is dry.
 func (r *round) writeOutcome(ctx context.Context, lines iter.Seq[report.Outcome]) error {
-	if r.Reports == nil || none(lines) || r.header().Mode == report.ModeDryRun {
+	if r.Reports == nil || r.run.Mode == inbox.ModeDryRun || none(lines) {
 		return nil
 	}
 	name, object, err := r.encoder.Outcome(r.header(), lines)
@@ -79,7 +80,7 @@ func none(lines iter.Seq[report.Outcome]) bool {
 }
 
 func (r *round) header() report.Header {
-	run := r.slice.run
+	run := r.run
 	return report.Header{
 		Name: report.Name{
 			CommandType: run.Type, RunKey: run.Key, Slice: run.Slices, LeaseToken: r.token,

@@ -83,7 +83,7 @@ func (r *round) settleUnsent() []candidate {
 			r.done = append(r.done, settled{candidate: d.candidate, kind: settledSent, fate: retention.Fate{Kind: retention.FateAbsent}})
 		case !d.Delete:
 			r.done = append(r.done, settled{candidate: d.candidate, kind: settledRetained, why: d.Reason})
-		case r.slice.run.Mode != inbox.ModeDelete:
+		case r.run.Mode != inbox.ModeDelete:
 			r.done = append(r.done, settled{candidate: d.candidate, kind: settledSelected})
 		default:
 			send = append(send, d.candidate)
@@ -100,7 +100,7 @@ func (r *round) send(ctx context.Context, send []candidate) ([]retention.Fate, e
 	if r.movedOn.Load() {
 		return nil, errRunMovedOn
 	}
-	fates, err := r.versions.Delete(ctx, r.slice.run.Selection.Bucket, versionsOf(send), r.facts.Now.Add(holdsMaxAge))
+	fates, err := r.versions.Delete(ctx, r.run.Selection.Bucket, versionsOf(send), r.facts.Now.Add(holdsMaxAge))
 	if err == nil && len(fates) != len(send) {
 		err = fmt.Errorf("%d versions were sent and %d fates came back", len(send), len(fates))
 	}

@@ -1,7 +1,6 @@
 package inbox
 
 import (
-	"fmt"
 	"strings"
 	"time"
 )
@@ -166,9 +165,4 @@ func (r Run) Start(wake string) Run {
 func (r Run) Record() Run {
 	r.State, r.Open = StateRecorded, StateRecorded.OpenIndex()
 	return r
-}
-
-// Describe is one line for people: name, state and place.
-func (r Run) Describe() string {
-	return fmt.Sprintf("%s %s scan %d prefix %d key %q", r.RunKey(), r.State, r.Place.Scan, r.Place.Prefix, r.Place.Key)
 }
