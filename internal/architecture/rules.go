@@ -12,6 +12,7 @@ const (
 	GroupLocal    Group = "localaws" // development only: what stands in for AWS
 	GroupFeature  Group = "feature"  // what the functions do
 	GroupAdapter  Group = "adapter"  // how the outside is reached
+	GroupPart     Group = "part"     // of an adapter: what two of them would otherwise each have
 	GroupDomain   Group = "domain"   // what is true without any outside
 	GroupSupport  Group = "support"  // the domain's help for tests, so that no group may import it
 	GroupProof    Group = "proof"    // the whole product in one process, for tests
@@ -38,8 +39,11 @@ func Places() []Place {
 		{GroupFeature, []string{"internal/webhook", "internal/cleanup", "internal/sweeper", "internal/operator"},
 			[]Group{GroupDomain}},
 		// Not one another: mains put them together.
-		{GroupAdapter, []string{"internal/dynamostore", "internal/s3versions", "internal/s3report", "internal/keyring", "internal/telemetry",
-			"internal/config"}, []Group{GroupDomain}},
+		{GroupAdapter, []string{"internal/dynamostore", "internal/keyring", "internal/telemetry", "internal/config"}, []Group{GroupDomain}},
+		// These two talk to S3, whose codes must mean the same to both: a code that only one of them knew would fail a run for
+		// good in one place and be retried in the other. What follows from a code each decides by itself.
+		{GroupAdapter, []string{"internal/s3versions", "internal/s3report"}, []Group{GroupDomain, GroupPart}},
+		{GroupPart, []string{"internal/s3errors"}, []Group{GroupDomain}},
 		{GroupDomain, []string{"internal/inbox", "internal/command", "internal/signature", "internal/retention",
 			"internal/report"}, []Group{GroupDomain}},
 		{GroupSupport, []string{"internal/inbox/inboxtest", "internal/inbox/explore"}, []Group{GroupDomain}},
@@ -61,7 +65,7 @@ type Vendor struct {
 func Vendors() []Vendor {
 	return []Vendor{
 		{"the AWS SDK", []string{"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
-			[]Group{GroupAdapter, GroupFunction, GroupTool, GroupLocal, GroupProof}, true},
+			[]Group{GroupAdapter, GroupPart, GroupFunction, GroupTool, GroupLocal, GroupProof}, true},
 		{"the Lambda runtime", []string{"github.com/aws/aws-lambda-go"},
 			[]Group{GroupAdapter, GroupFunction, GroupTool, GroupLocal, GroupProof}, true},
 		// Plain data, and the very types that Lambda decodes: a copy of ours could only be wrong.

@@ -13,6 +13,7 @@ import (
 
 	"custody/internal/inbox"
 	"custody/internal/report"
+	"custody/internal/s3errors"
 )
 
 // readAhead is how many objects are fetched at once. One takes S3 some 30 ms, and a run of a million versions has 2,000.
@@ -101,7 +102,7 @@ func (c *Client) page(ctx context.Context, prefix string, token *string) (*s3.Li
 		ExpectedBucketOwner: c.expectedOwner(),
 	})
 	if err != nil {
-		return nil, translate(ctx, err)
+		return nil, s3errors.Translate(ctx, err)
 	}
 	if next := value(out.NextContinuationToken); value(out.IsTruncated) && (next == "" || next == value(token)) {
 		return nil, inbox.Failed(inbox.CategoryListingBroken, errors.New("the answer says that there is more and not where"))
@@ -152,13 +153,13 @@ func (c *Client) get(ctx context.Context, o listed) ([]byte, error) {
 	defer cancel()
 	out, err := c.s3.GetObject(ctx, &s3.GetObjectInput{Bucket: &c.bucket, Key: &o.name, ExpectedBucketOwner: c.expectedOwner()})
 	if err != nil {
-		return nil, translate(ctx, err)
+		return nil, s3errors.Translate(ctx, err)
 	}
 	defer out.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(out.Body, report.MaxObjectBytes+1))
 	switch {
 	case err != nil:
-		return nil, translate(ctx, err)
+		return nil, s3errors.Translate(ctx, err)
 	case len(data) > report.MaxObjectBytes:
 		return nil, ErrTooLarge
 	}

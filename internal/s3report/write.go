@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"custody/internal/inbox"
+	"custody/internal/s3errors"
 )
 
 // How the objects are stored. A browser that opens a presigned link shows the lines, which it would not do for the registered
@@ -40,9 +41,9 @@ func (c *Client) Write(ctx context.Context, name string, object []byte) error {
 	switch {
 	case err == nil:
 		return nil
-	case statusOf(err) == http.StatusPreconditionFailed && sent.unclear:
+	case s3errors.Status(err) == http.StatusPreconditionFailed && sent.unclear:
 		return nil
-	case statusOf(err) == http.StatusPreconditionFailed:
+	case s3errors.Status(err) == http.StatusPreconditionFailed:
 		return inbox.Failed(inbox.CategoryInternal, fmt.Errorf("write %s to report bucket %s: %w", name, c.bucket, ErrExists))
 	}
 	return fmt.Errorf("write %s to report bucket %s: %w", name, c.bucket, c.unwritten(ctx, err))
@@ -50,7 +51,7 @@ func (c *Client) Write(ctx context.Context, name string, object []byte) error {
 
 // unwritten gives an error of a write its category. What no retry cures stops the run under one name, whatever S3 calls it.
 func (c *Client) unwritten(ctx context.Context, err error) error {
-	failure := translate(ctx, err)
+	failure := s3errors.Translate(ctx, err)
 	if !failure.Category.Permanent() {
 		return failure
 	}

@@ -10,6 +10,7 @@ import (
 
 	"custody/internal/inbox"
 	"custody/internal/retention"
+	"custody/internal/s3errors"
 )
 
 // Bucket reads what the bucket's configuration says about deleting versions: versioning, MFA delete and Object Lock, in two
@@ -60,7 +61,7 @@ func (c *Client) versioning(ctx context.Context, bucket string, owner *string) (
 	defer cancel()
 	out, err := c.s3.GetBucketVersioning(ctx, &s3.GetBucketVersioningInput{Bucket: &bucket, ExpectedBucketOwner: owner})
 	if err != nil {
-		return nil, translate(ctx, err)
+		return nil, s3errors.Translate(ctx, err)
 	}
 	return out, nil
 }
@@ -72,10 +73,10 @@ func (c *Client) hasObjectLock(ctx context.Context, bucket string) (bool, error)
 		Bucket: &bucket, ExpectedBucketOwner: c.expectedOwner(),
 	})
 	switch {
-	case codeOf(err) == "ObjectLockConfigurationNotFoundError":
+	case s3errors.Code(err) == "ObjectLockConfigurationNotFoundError":
 		return false, nil
 	case err != nil:
-		return false, translate(ctx, err)
+		return false, s3errors.Translate(ctx, err)
 	case out.ObjectLockConfiguration == nil || out.ObjectLockConfiguration.ObjectLockEnabled != types.ObjectLockEnabledEnabled:
 		// "Enabled" is the only value there is, and a bucket without Object Lock has no configuration to answer with.
 		return false, broken(errors.New("the answer does not say whether Object Lock is enabled"))

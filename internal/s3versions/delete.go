@@ -12,6 +12,7 @@ import (
 
 	"custody/internal/inbox"
 	"custody/internal/retention"
+	"custody/internal/s3errors"
 )
 
 // MaxDelete is the most versions that one DeleteObjects takes (API reference).
@@ -115,17 +116,7 @@ func (d *deletion) deleteObjects(ctx context.Context, ids []types.ObjectIdentifi
 	if err == nil {
 		return out, nil
 	}
-	err = translate(limited, err)
-	if inbox.CategoryOf(err) == inbox.CategoryAccessDenied && d.wantsMFA(ctx) {
-		return nil, inbox.Failed(inbox.CategoryMFADelete, fmt.Errorf("bucket %s has MFA delete enabled: %w", d.bucket, err))
-	}
-	return nil, err
-}
-
-// wantsMFA tells a missing second factor from a missing permission: S3 refuses both with the same 403.
-func (d *deletion) wantsMFA(ctx context.Context) bool {
-	out, err := d.versioning(ctx, d.bucket, d.expectedOwner())
-	return err == nil && out.MFADelete == types.MFADeleteStatusEnabled
+	return nil, d.behind(ctx, d.bucket, s3errors.Translate(limited, err))
 }
 
 // sendAlone sends each version in a request of its own, in the path, which can name any key.
@@ -152,14 +143,14 @@ func (d *deletion) deleteObject(ctx context.Context, v retention.Version) (reten
 	if err == nil {
 		return retention.Fate{Kind: retention.FateDeleted}, nil
 	}
-	code, kind := codeOf(err), category(err)
+	code, kind := s3errors.Code(err), s3errors.Category(err)
 	switch {
 	case code == "": // it is not S3 that answered
-		return retention.Fate{}, translate(ctx, err)
+		return retention.Fate{}, s3errors.Translate(ctx, err)
 	case kind == inbox.CategoryUnavailable || kind == inbox.CategoryThrottled:
 		return retention.Fate{Kind: retention.FateTransient, Code: code}, nil
 	case kind.Permanent() && code != codeAccessDenied: // the answer is about the bucket or the caller, not about the version
-		return retention.Fate{}, translate(ctx, err)
+		return retention.Fate{}, s3errors.Translate(ctx, err)
 	}
 	return fateOf(code), nil
 }

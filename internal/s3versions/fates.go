@@ -6,6 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"custody/internal/inbox"
+	"custody/internal/report"
 	"custody/internal/retention"
 )
 
@@ -61,7 +62,7 @@ func (l *ledger) read(out *s3.DeleteObjectsOutput, vs []retention.Version, which
 		n := name{vs[i].Key, vs[i].ID}
 		fate, mentioned := said[n]
 		if !mentioned {
-			fate = retention.Fate{Kind: retention.FateRefused, Code: "NotMentioned"}
+			fate = retention.Fate{Kind: retention.FateRefused, Code: report.CodeNotMentioned}
 		}
 		sent[n] = true
 		l.enter(i, fate)

@@ -12,6 +12,7 @@ import (
 
 	"custody/internal/inbox"
 	"custody/internal/retention"
+	"custody/internal/s3errors"
 )
 
 // pageSize is the most that S3 answers at once (ListObjectVersions, API reference).
@@ -30,7 +31,8 @@ func (c *Client) Page(ctx context.Context, bucket, prefix string, after retentio
 		KeyMarker: given(after.Key), VersionIdMarker: given(after.VersionID), ExpectedBucketOwner: c.expectedOwner(),
 	})
 	if err != nil {
-		return retention.Page{}, fmt.Errorf("list %s/%s behind %q: %w", bucket, prefix, after.Key, translate(ctx, err))
+		return retention.Page{}, fmt.Errorf("list %s/%s behind %q: %w", bucket, prefix, after.Key,
+			c.behind(ctx, bucket, s3errors.Translate(ctx, err)))
 	}
 	page, err := read(out, after)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"custody/internal/retention"
+	"custody/internal/s3errors"
 )
 
 // lock is what Object Lock says about one version.
@@ -53,10 +54,10 @@ func (c *Client) legalHold(ctx context.Context, bucket string, v retention.Versi
 		Bucket: &bucket, Key: &v.Key, VersionId: &v.ID, ExpectedBucketOwner: c.expectedOwner(),
 	})
 	switch {
-	case codeOf(err) == codeNoLock:
+	case s3errors.Code(err) == codeNoLock:
 		return false, nil
 	case err != nil:
-		return false, translate(ctx, err)
+		return false, s3errors.Translate(ctx, err)
 	case out.LegalHold == nil || out.LegalHold.Status == "":
 		return false, broken(errors.New("the answer has no status"))
 	}
@@ -70,10 +71,10 @@ func (c *Client) retainUntil(ctx context.Context, bucket string, v retention.Ver
 		Bucket: &bucket, Key: &v.Key, VersionId: &v.ID, ExpectedBucketOwner: c.expectedOwner(),
 	})
 	switch {
-	case codeOf(err) == codeNoLock:
+	case s3errors.Code(err) == codeNoLock:
 		return time.Time{}, nil
 	case err != nil:
-		return time.Time{}, translate(ctx, err)
+		return time.Time{}, s3errors.Translate(ctx, err)
 	case out.Retention == nil || out.Retention.RetainUntilDate == nil:
 		return time.Time{}, broken(errors.New("the answer has no date"))
 	}

@@ -9,6 +9,7 @@ import (
 
 	"custody/internal/inbox"
 	"custody/internal/retention"
+	"custody/internal/s3errors"
 )
 
 // Marks reads what each version itself says against its deletion, in the order of the versions. Delete markers have no marks and
@@ -52,7 +53,7 @@ func (c *Client) marksOf(ctx context.Context, bucket string, v retention.Version
 		return m, nil
 	case isGone(err):
 		return retention.Marks{Absent: true}, nil
-	case inbox.CategoryOf(err) == inbox.CategoryAccessDenied || codeOf(err) == "MethodNotAllowed":
+	case inbox.CategoryOf(err) == inbox.CategoryAccessDenied || s3errors.Code(err) == "MethodNotAllowed":
 		return c.doubt(ctx, bucket, v, err)
 	}
 	return retention.Marks{}, err
@@ -85,7 +86,7 @@ func (c *Client) tagHold(ctx context.Context, bucket string, v retention.Version
 	})
 	switch {
 	case err != nil:
-		return false, translate(ctx, err)
+		return false, s3errors.Translate(ctx, err)
 	case out.TagSet == nil: // an empty 200 must not look like an object without tags
 		return false, broken(errors.New("the answer has no tag set"))
 	}

@@ -7,6 +7,7 @@ import (
 
 	"custody/internal/inbox"
 	"custody/internal/retention"
+	"custody/internal/s3errors"
 )
 
 const codeAccessDenied = "AccessDenied"
@@ -48,7 +49,7 @@ func (d *deletion) explain(ctx context.Context) {
 func (d *deletion) explainOne(ctx context.Context, v retention.Version, fate *retention.Fate) error {
 	l, err := d.lock(ctx, d.bucket, v)
 	switch {
-	case codeOf(err) == codeNoObjectLock || codeOf(err) == codeNoSuchThing:
+	case s3errors.Code(err) == codeNoObjectLock || s3errors.Code(err) == codeNoSuchThing:
 		return errNoObjectLock
 	case isGone(err):
 		*fate = retention.Fate{Kind: retention.FateAbsent}
