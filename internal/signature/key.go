@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 )
@@ -33,11 +34,16 @@ func (k Key) text() string {
 	return k.reveal()
 }
 
-// active reports whether the key may verify at the given time: not_after itself still counts. A blank key is never a key,
-// since HMAC takes an empty one without complaint and everybody knows it.
+// Blank reports whether the key holds nothing but whitespace. Such a key is never a key, in no scheme: HMAC takes an empty
+// one without complaint, and everybody knows it.
+func (k Key) Blank() bool { return strings.TrimSpace(k.text()) == "" }
+
+var errBlank = errors.New("must not be blank")
+
+// active reports whether the key may verify at the given time: not_after itself still counts.
 func (k Key) active(at time.Time) bool {
 	ended := !k.notAfter.IsZero() && at.After(k.notAfter)
-	return !ended && strings.TrimSpace(k.text()) != ""
+	return !ended && !k.Blank()
 }
 
 // String hides the key and names it.
@@ -75,17 +81,6 @@ func (ks Keys) Active(at time.Time) Keys {
 }
 
 // Has reports whether a key has the id.
-func (ks Keys) Has(id string) bool { return len(ks.named(id)) > 0 }
-
-// named are the keys with the id; every key for the id "".
-func (ks Keys) named(id string) Keys {
-	if id == "" {
-		return ks
-	}
-	for _, k := range ks {
-		if k.id == id {
-			return Keys{k}
-		}
-	}
-	return nil
+func (ks Keys) Has(id string) bool {
+	return slices.ContainsFunc(ks, func(k Key) bool { return k.id == id })
 }
