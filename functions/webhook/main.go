@@ -45,11 +45,11 @@ func build(ctx context.Context, s config.Webhook) (*webhook.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys, err := keysOf(cfg, s)
+	scheme, err := signature.Named(s.SignatureScheme)
 	if err != nil {
 		return nil, err
 	}
-	scheme, err := signature.Named(s.SignatureScheme)
+	keys, err := keysOf(cfg, s, scheme)
 	if err != nil {
 		return nil, err
 	}
@@ -70,9 +70,9 @@ func build(ctx context.Context, s config.Webhook) (*webhook.Handler, error) {
 }
 
 // keysOf takes the keyring itself where it was given, and the secret otherwise; the settings hold exactly one of them.
-func keysOf(cfg aws.Config, s config.Webhook) (webhook.Keys, error) {
+func keysOf(cfg aws.Config, s config.Webhook, scheme signature.Scheme) (webhook.Keys, error) {
 	if !s.SigningKeys.IsZero() {
-		return keyring.NewStatic(s.SigningKeys.Reveal())
+		return keyring.NewStatic(s.SigningKeys.Reveal(), scheme)
 	}
-	return keyring.NewSecret(secretsmanager.NewFromConfig(cfg), s.SigningSecret, time.Now), nil
+	return keyring.NewSecret(secretsmanager.NewFromConfig(cfg), s.SigningSecret, scheme, time.Now), nil
 }

@@ -166,7 +166,7 @@ const (
 )
 
 func (w *World) front(p *process) (*webhook.Handler, error) {
-	keys, err := keyring.NewStatic(fmt.Sprintf(`{%q:%q}`, signingKeyID, signingKey))
+	keys, err := keyring.NewStatic(fmt.Sprintf(`{%q:%q}`, signingKeyID, signingKey), signature.Timestamped{})
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -84,6 +85,9 @@ func parseKey(id string, value jsontext.Value) (k signature.Key, problem string)
 	if !signature.ValidID(id) {
 		return k, "its id must be " + signature.IDRule
 	}
+	if strings.HasPrefix(id, signature.SecretPrefix) {
+		return k, "its id must not be a secret of Standard Webhooks: are id and key swapped?"
+	}
 	switch value.Kind() {
 	case '"':
 		text, err := jsontext.AppendUnquote(nil, value)
@@ -114,18 +118,23 @@ func parseLongForm(id string, value jsontext.Value) (k signature.Key, problem st
 }
 
 // Static is a keyring that was given as text. Local work has it.
-type Static struct{ keys signature.Keys }
+type Static struct {
+	keys    signature.Keys
+	problem error // of keys that the scheme cannot use
+}
 
-// NewStatic parses the text once, so that a malformed one fails the start.
-func NewStatic(text string) (*Static, error) {
-	keys, err := Parse([]byte(text))
+// NewStatic parses the text once, so that a malformed one fails the start. Keys that the scheme cannot use fail nothing;
+// Active reports them.
+func NewStatic(text string, scheme signature.Scheme) (*Static, error) {
+	all, err := Parse([]byte(text))
 	if err != nil {
 		return nil, err
 	}
-	return &Static{keys: keys}, nil
+	keys, problem := usableBy(scheme, all)
+	return &Static{keys: keys, problem: problem}, nil
 }
 
-// Active gives the keys that are in force at the given time. It asks nobody.
+// Active gives the keys that are in force at the given time, and ErrUnusable beside them for the others. It asks nobody.
 func (s *Static) Active(_ context.Context, _ string, at time.Time) (signature.Keys, error) {
-	return s.keys.Active(at), nil
+	return s.keys.Active(at), s.problem
 }

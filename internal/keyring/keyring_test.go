@@ -128,7 +128,7 @@ func TestParseRefusesWithoutShowingAnything(t *testing.T) {
 
 func TestStaticKeyringServesWhatIsInForce(t *testing.T) {
 	t.Parallel()
-	s, err := keyring.NewStatic(`{"k2":"b","k1":{"key":"a","not_after":"2026-08-31T00:00:00Z"}}`)
+	s, err := keyring.NewStatic(`{"k2":"b","k1":{"key":"a","not_after":"2026-08-31T00:00:00Z"}}`, signature.Timestamped{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestStaticKeyringServesWhatIsInForce(t *testing.T) {
 	if diff := cmp.Diff([]string{"k2"}, ids(keys)); diff != "" || err != nil {
 		t.Errorf("error %v, active keys (-want +got):\n%s", err, diff)
 	}
-	if _, err := keyring.NewStatic("SECRET"); !errors.Is(err, keyring.ErrMalformed) {
+	if _, err := keyring.NewStatic("SECRET", signature.Timestamped{}); !errors.Is(err, keyring.ErrMalformed) {
 		t.Errorf("error %v, want a malformed keyring", err)
 	}
 }

@@ -23,6 +23,9 @@ const (
 	// interval is the least time between two fetches that something other than age asks for: an unknown key id, which
 	// anybody can send, or a store that failed while there are keys to serve.
 	interval = 30 * time.Second
+	// patience is how long a fetch may take while there are keys to serve, and never more than half of the request's own
+	// time: a store that hangs must not cost the delivery that happened to ask. GetSecretValue takes tens of milliseconds.
+	patience = 2 * time.Second
 )
 
 // ErrUnavailable is a keyring that could not be fetched.
@@ -39,37 +42,45 @@ type secrets interface {
 type Secret struct {
 	client secrets
 	name   string
+	scheme signature.Scheme
 	now    func() time.Time
 
 	mu        sync.Mutex
-	keys      signature.Keys
-	fetchedAt time.Time // of keys; zero before the first success
-	triedAt   time.Time // of the last fetch, successful or not
-	lastErr   error     // of the last fetch
+	keys      signature.Keys // that the scheme can use
+	fetchedAt time.Time      // of keys; zero before the first success
+	triedAt   time.Time      // of the last fetch, successful or not
+	problem   error          // of the last fetch: why there are no newer keys, or which of them are unusable
 }
 
-// NewSecret makes a keyring over the secret with the given name or ARN. now is the clock of the cache, nil for time.Now.
-func NewSecret(client secrets, name string, now func() time.Time) *Secret {
+// NewSecret makes a keyring over the secret with the given name or ARN, of the keys that the scheme can use. now is the clock
+// of the cache, nil for time.Now.
+func NewSecret(client secrets, name string, scheme signature.Scheme, now func() time.Time) *Secret {
 	if now == nil {
 		now = time.Now
 	}
-	return &Secret{client: client, name: name, now: now}
+	return &Secret{client: client, name: name, scheme: scheme, now: now}
 }
 
 // Active gives the keys that are in force at the given time. id is the key that the request names, or "": for one that is
-// not among the keys the secret is fetched again, at most once per 30 s. An error beside keys says why they are old, for the
-// log; an error without keys means that no keyring could be had.
+// not among the keys the secret is fetched again, at most once per 30 s. An error beside keys is for the log: it says why
+// they are old, or (ErrUnusable) which keys of the secret are none. An error without keys says why there is no key.
 func (s *Secret) Active(ctx context.Context, id string, at time.Time) (signature.Keys, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.now()
+	// Without its monotonic part, which stands still while Lambda has the process frozen: hours would count as seconds.
+	now := s.now().Round(0)
 	if s.wanted(now, id, at) {
 		s.fetch(ctx, now)
 	}
-	if s.fetchedAt.IsZero() || now.Sub(s.fetchedAt) > maxAge+staleFor {
-		return nil, s.lastErr
+	if s.lapsed(now) {
+		return nil, s.problem
 	}
-	return s.keys.Active(at), s.lastErr
+	return s.keys.Active(at), s.problem
+}
+
+// lapsed reports that there are no keys that may still be served.
+func (s *Secret) lapsed(now time.Time) bool {
+	return s.fetchedAt.IsZero() || now.Sub(s.fetchedAt) > maxAge+staleFor
 }
 
 // wanted decides whether to fetch. Without any keyring every request does; otherwise a fetch has a reason and a distance.
@@ -86,21 +97,46 @@ func (s *Secret) wanted(now time.Time, id string, at time.Time) bool {
 // the operator who broke it has staleFor to see the log.
 func (s *Secret) fetch(ctx context.Context, now time.Time) {
 	s.triedAt = now
-	out, err := s.client.GetSecretValue(ctx, &secretsmanager.GetSecretValueInput{SecretId: &s.name})
+	if len(s.keys) > 0 && !s.lapsed(now) {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, allowance(ctx), errImpatient)
+		defer cancel()
+	}
+	all, err := s.read(ctx)
 	if err != nil {
-		s.lastErr = fmt.Errorf("get secret: %w: %s", ErrUnavailable, describe(err))
+		s.problem = err
 		return
 	}
+	s.keys, s.problem = usableBy(s.scheme, all)
+	s.fetchedAt = now
+}
+
+var errImpatient = errors.New("no answer in time, while there are older keys")
+
+func allowance(ctx context.Context) time.Duration {
+	if end, ok := ctx.Deadline(); ok {
+		return min(patience, time.Until(end)/2)
+	}
+	return patience
+}
+
+// read asks Secrets Manager for the keyring as it is now.
+func (s *Secret) read(ctx context.Context) (signature.Keys, error) {
+	out, err := s.client.GetSecretValue(ctx, &secretsmanager.GetSecretValueInput{SecretId: &s.name})
+	if err != nil && ctx.Err() != nil {
+		return nil, fmt.Errorf("get secret: %w: %w", ErrUnavailable, context.Cause(ctx))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get secret: %w: %s", ErrUnavailable, describe(err))
+	}
 	if out.SecretString == nil {
-		s.lastErr = fmt.Errorf("read secret: %w", malformed("the secret must be a string, not binary"))
-		return
+		return nil, fmt.Errorf("read secret: %w", malformed("the secret must be a string, not binary"))
 	}
 	keys, err := Parse([]byte(*out.SecretString))
 	if err != nil {
-		s.lastErr = fmt.Errorf("read secret: %w", err)
-		return
+		return nil, fmt.Errorf("read secret: %w", err)
 	}
-	s.keys, s.fetchedAt, s.lastErr = keys, now, nil
+	return keys, nil
 }
 
 // describe keeps the vendor's types in this package, and of its text what an operator needs.

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"custody/internal/keyring"
+	"custody/internal/signature"
 )
 
 // manager is a Secrets Manager with one secret and a clock.
@@ -57,7 +58,7 @@ func (m *manager) look(t *testing.T, s *keyring.Secret, id string) ([]string, in
 func newSecret() (*manager, *keyring.Secret) {
 	m := &manager{at: now()}
 	m.hold(`{"k1":"a"}`)
-	return m, keyring.NewSecret(m, "the-secret", m.now)
+	return m, keyring.NewSecret(m, "the-secret", signature.Timestamped{}, m.now)
 }
 
 // step is one look at the keyring and what must come of it.
@@ -145,7 +146,7 @@ func TestSecretIsFetchedCachedAndRotated(t *testing.T) {
 func TestVendorErrorsStopHere(t *testing.T) {
 	t.Parallel()
 	m, _ := newSecret()
-	_, err := keyring.NewSecret(m, "another", m.now).Active(t.Context(), "", m.at)
+	_, err := keyring.NewSecret(m, "another", signature.Timestamped{}, m.now).Active(t.Context(), "", m.at)
 	if _, vendor := errors.AsType[*types.ResourceNotFoundException](err); vendor || !errors.Is(err, keyring.ErrUnavailable) {
 		t.Errorf("error %v, want an unavailable keyring without the vendor's type", err)
 	}
