@@ -82,8 +82,8 @@ func TestEveryAnswerHasACategory(t *testing.T) {
 					t.Errorf("category %s, status %d of %v, want %s and %d", got, s3errors.Status(err), err, want, status)
 				}
 				failure := s3errors.Translate(t.Context(), err)
-				if code != "" && s3errors.Code(failure) != code {
-					t.Errorf("code %q of the translated error, want %q", s3errors.Code(failure), code)
+				if code != "" && s3errors.Code(failure) != code || s3errors.Status(failure) != status {
+					t.Errorf("code %q and status %d of the translated error", s3errors.Code(failure), s3errors.Status(failure))
 				}
 				if failure.Category != want || !strings.Contains(failure.Error(), code) {
 					t.Errorf("translated: %v, want category %s and the code in the text", failure, want)

@@ -3,6 +3,7 @@ package s3versions
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -14,6 +15,7 @@ type Client struct {
 	owner string // account id, "" for any
 	now   func() time.Time
 	slots chan struct{} // one for each request about a single version that is on its way
+	md5   atomic.Bool   // the store has asked for a Content-MD5, see wantsMD5
 }
 
 // New makes a client. Every request carries the owner as a condition, unless it is empty: a bucket name that changed hands

@@ -90,33 +90,48 @@ func (d *deletion) sendTogether(ctx context.Context, which []int) error {
 		return nil
 	}
 	if d.tooLate() {
-		for _, i := range which {
-			d.ledger.enter(i, retention.Fate{Kind: retention.FateTransient, Code: retention.CodeHoldsTooOld})
-		}
+		d.undone(which, retention.CodeHoldsTooOld)
 		return nil
 	}
 	ids := make([]types.ObjectIdentifier, len(which))
 	for n, i := range which {
 		ids[n] = types.ObjectIdentifier{Key: &d.vs[i].Key, VersionId: &d.vs[i].ID}
 	}
-	out, err := d.deleteObjects(ctx, ids)
+	md5 := d.md5.Load()
+	out, err := d.deleteObjects(ctx, ids, md5)
+	if !md5 && wantsMD5(err) {
+		d.md5.Store(true) // for the requests to come: this one is not repeated, like all others
+		d.undone(which, s3errors.Code(err))
+		return nil
+	}
 	if err != nil {
-		return fmt.Errorf("delete %d versions from bucket %s: %w", len(ids), d.bucket, err)
+		return fmt.Errorf("delete %d versions from bucket %s: %w", len(ids), d.bucket, d.behind(ctx, d.bucket, err))
 	}
 	return d.ledger.read(out, d.vs, which)
 }
 
-func (d *deletion) deleteObjects(ctx context.Context, ids []types.ObjectIdentifier) (*s3.DeleteObjectsOutput, error) {
+// undone enters versions that nothing has happened to, and that are to be decided again.
+func (d *deletion) undone(which []int, code string) {
+	for _, i := range which {
+		d.ledger.enter(i, retention.Fate{Kind: retention.FateTransient, Code: code})
+	}
+}
+
+func (d *deletion) deleteObjects(ctx context.Context, ids []types.ObjectIdentifier, md5 bool) (*s3.DeleteObjectsOutput, error) {
 	quiet := false // an empty or truncated answer must not look like success
 	limited, cancel := d.sentInTime(ctx)
 	defer cancel()
+	options := []func(*s3.Options){once}
+	if md5 {
+		options = append(options, withMD5)
+	}
 	out, err := d.s3.DeleteObjects(limited, &s3.DeleteObjectsInput{
 		Bucket: &d.bucket, Delete: &types.Delete{Objects: ids, Quiet: &quiet}, ExpectedBucketOwner: d.expectedOwner(),
-	}, once)
-	if err == nil {
-		return out, nil
+	}, options...)
+	if err != nil {
+		return nil, s3errors.Translate(limited, err)
 	}
-	return nil, d.behind(ctx, d.bucket, s3errors.Translate(limited, err))
+	return out, nil
 }
 
 // sendAlone sends each version in a request of its own, in the path, which can name any key.

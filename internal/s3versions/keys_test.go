@@ -14,7 +14,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
-	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
@@ -109,13 +108,11 @@ func asXML(r rune) rune {
 type swallowing struct {
 	mu              sync.Mutex
 	together, alone []string
-	headers         []http.Header
 }
 
 func (s *swallowing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.headers = append(s.headers, r.Header)
 	if r.Method == http.MethodDelete {
 		s.alone = append(s.alone, strings.TrimPrefix(r.URL.Path, "/"+bucket+"/")+" "+r.URL.Query().Get("versionId"))
 		w.WriteHeader(http.StatusNoContent)
@@ -189,7 +186,7 @@ func TestWhateverTheKeysAreExactlyTheyAreNamed(t *testing.T) {
 	key := rapid.OneOf(odd, strange, anything).Filter(func(k string) bool { return len(k) <= 1024 })
 	rapid.Check(t, func(rt *rapid.T) {
 		server.mu.Lock()
-		server.alone, server.together, server.headers = nil, nil, nil
+		server.alone, server.together = nil, nil
 		server.mu.Unlock()
 		vs, want := []retention.Version{}, []string{}
 		for _, k := range rapid.SliceOfNDistinct(key, 1, 20, rapid.ID[string]).Draw(rt, "keys") {
@@ -212,30 +209,4 @@ func TestWhateverTheKeysAreExactlyTheyAreNamed(t *testing.T) {
 			rt.Errorf("named (-want +got):\n%s", diff)
 		}
 	})
-}
-
-// TestAStoreThatWantsContentMD5GetsItFromAnOptionOfTheSDK proves what the package comment says.
-func TestAStoreThatWantsContentMD5GetsItFromAnOptionOfTheSDK(t *testing.T) {
-	t.Parallel()
-	server := &swallowing{}
-	options := clientOf(t, server).Options()
-	options.APIOptions = append(options.APIOptions, smithyhttp.AddContentChecksumMiddleware)
-	c := s3versions.New(s3.New(options), "", time.Now)
-	if _, err := c.Delete(t.Context(), bucket, []retention.Version{{Key: "a", ID: "1"}, {Key: "b\x01", ID: "1"}}, later()); err != nil {
-		t.Fatal(err)
-	}
-	for _, h := range server.headers {
-		if together := h.Get("X-Amz-Checksum-Crc32") != ""; together != (h.Get("Content-Md5") != "") {
-			t.Errorf("Content-MD5 %q beside CRC32 %q, want both or neither", h.Get("Content-Md5"), h.Get("X-Amz-Checksum-Crc32"))
-		}
-	}
-	// The local engine compares the value with the body.
-	direct := local(t, nil).Options()
-	direct.APIOptions = append(direct.APIOptions, smithyhttp.AddContentChecksumMiddleware)
-	sdk := s3.New(direct)
-	id := put(t, sdk, "a")
-	fates, err := s3versions.New(sdk, "", time.Now).Delete(t.Context(), bucket, []retention.Version{{Key: "a", ID: id}}, later())
-	if err != nil || fates[0].Kind != retention.FateDeleted {
-		t.Errorf("fates %+v, %v, want the version deleted", fates, err)
-	}
 }
