@@ -27,9 +27,13 @@ func main() {
 		tel.StartupError(err)
 		os.Exit(1)
 	}
-	sweep := sweeper.New(dynamostore.New(dynamodb.NewFromConfig(aws), settings.Table), sweeper.Settings{
+	store := dynamostore.New(dynamodb.NewFromConfig(aws), settings.Table)
+	sweep := sweeper.New(store, sweeper.Settings{
 		WakeAfter: settings.WakeAfter, Limit: settings.SweepLimit, AttemptCeiling: settings.AttemptCeiling,
 	})
+	if settings.ReservationsTable != "" {
+		sweep.Reservations = dynamostore.NewReservations(store, settings.ReservationsTable)
+	}
 	// The event says only that it is time. A tick never fails the invocation: what went wrong is in its line and its metrics,
 	// and the next tick is the retry.
 	lambda.Start(func(ctx context.Context) error {

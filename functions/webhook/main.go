@@ -54,18 +54,20 @@ func build(ctx context.Context, s config.Webhook) (*webhook.Handler, error) {
 		return nil, err
 	}
 	commands, err := command.NewDecoder(command.Settings{
-		Accepted: s.Commands, Bucket: s.Bucket, MinObjectAge: s.MinObjectAge, WarehousePrefixes: s.WarehousePrefixes,
+		Accepted: s.Commands, Bucket: s.Bucket, MinObjectAge: s.MinObjectAge,
+		WarehousePrefixes: s.WarehousePrefixes, ListingPrefixes: s.ListingPrefixes,
 	})
 	if err != nil {
 		return nil, err
 	}
+	store := dynamostore.New(dynamodb.NewFromConfig(cfg), s.Table)
 	return webhook.New(webhook.Handler{
 		Settings: webhook.Settings{
 			Path: s.Path, MaxBodyBytes: s.MaxBodyBytes, ReplayWindow: s.ReplayWindow, AckTimeout: s.AckTimeout,
 			RecordOnly: s.RecordOnly, Retention: time.Duration(s.RetentionDays) * 24 * time.Hour,
 		},
 		Scheme: scheme, Keys: keys, Commands: commands,
-		Store: dynamostore.New(dynamodb.NewFromConfig(cfg), s.Table),
+		Store: store, Reservations: dynamostore.NewReservations(store, s.ReservationsTable),
 	})
 }
 

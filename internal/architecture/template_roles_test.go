@@ -11,11 +11,16 @@ import (
 // grants are who may do what, a line for each action and resource.
 type grants map[string][]string
 
+// namedReservations is a reservations table that the stack does not make.
+const namedReservations = "arn:${AWS::Partition}:dynamodb:${AWS::Region}:${AWS::AccountId}:table/${ReservationsTable}"
+
 // This is the whole of it. A line more in a role is a line more here, where a reviewer sees it.
 func wantGrants() grants {
 	return grants{
 		"WebhookRole": {
+			"dynamodb:ConditionCheckItem ${OwnReservationsTable.Arn} | " + namedReservations,
 			"dynamodb:PutItem ${InboxTable.Arn}",
+			"dynamodb:UpdateItem ${OwnReservationsTable.Arn} | " + namedReservations,
 			"logs:CreateLogStream ${WebhookLogGroup.Arn}",
 			"logs:PutLogEvents ${WebhookLogGroup.Arn}",
 			"secretsmanager:GetSecretValue ${KeyringSecret} | ${SigningSecret}",
@@ -42,6 +47,7 @@ func wantGrants() grants {
 		},
 		"SweeperRole": {
 			"dynamodb:Query ${InboxTable.Arn}/index/open",
+			"dynamodb:Query ${OwnReservationsTable.Arn}/index/status-expires_at | " + namedReservations + "/index/status-expires_at",
 			"dynamodb:UpdateItem ${InboxTable.Arn}",
 			"logs:CreateLogStream ${SweeperLogGroup.Arn}",
 			"logs:PutLogEvents ${SweeperLogGroup.Arn}",
@@ -93,6 +99,8 @@ func TestTemplateRolesNeverGrant(t *testing.T) {
 		"a write to the holds": {nil, func(action, resource string) bool {
 			return strings.Contains(resource, "HoldsTable") && action != "dynamodb:Query"
 		}},
+		"the application's reservations to the cleanup": {[]string{"CleanupRole"},
+			func(_, resource string) bool { return strings.Contains(resource, "ReservationsTable") }},
 		"the keys to another than the webhook": {[]string{"CleanupRole", "SweeperRole", "SweeperScheduleRole"},
 			func(action, _ string) bool { return strings.HasPrefix(action, "secretsmanager:") }},
 	} {

@@ -23,6 +23,8 @@ func fromStack() map[string]string {
 		"CUSTODY_BUCKET_OWNER":        "${AWS::AccountId} | ${BucketOwner}",
 		"CUSTODY_REPORT_BUCKET_OWNER": "${AWS::AccountId} | ${ReportBucketOwner}",
 		"CUSTODY_REPORT_BUCKET":       "${ReportsBucket} | ${ReportBucket}",
+		// Empty where Commands has no reservation.expire.
+		"CUSTODY_RESERVATIONS_TABLE": "${OwnReservationsTable} | ${ReservationsTable} | ",
 	}
 }
 

@@ -14,9 +14,9 @@ const WarehousePlaceholder = "{warehouse_id}"
 
 func cleanupRun() kind {
 	return kind{
-		check: func(s Settings) error { return CheckPrefixes(WarehousePlaceholder, s.WarehousePrefixes) },
-		names: []string{"run_id", "warehouse_id", "expired_before"},
-		build: buildCleanupRun,
+		prefixes: func(s Settings) []Template { return templates(WarehousePlaceholder, s.WarehousePrefixes) },
+		names:    []string{"run_id", "warehouse_id", "expired_before"},
+		build:    buildCleanupRun,
 	}
 }
 
@@ -25,6 +25,7 @@ func cleanupRun() kind {
 func buildCleanupRun(f *fields, s Settings) Command {
 	runID, warehouse, expiredBefore := f.id("run_id"), f.id("warehouse_id"), f.time("expired_before")
 	return Command{
+		Type:  CleanupRun,
 		Run:   inbox.RunKey{Type: CleanupRun, Key: runID},
 		Scope: "warehouse:" + warehouse,
 		Selection: inbox.Selection{

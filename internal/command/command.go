@@ -15,10 +15,15 @@ import (
 
 // Command is one decoded and checked payload.
 type Command struct {
+	Type string
+	Due  time.Time // not to be claimed before this
+
+	// Expiry is the whole effect of a command that starts no run; nil for one that does, and then the rest is of the run.
+	Expiry *inbox.Expiry
+
 	Run       inbox.RunKey
 	Scope     string
 	Selection inbox.Selection
-	Due       time.Time // not to be claimed before this
 	// Hash is over the type and the command's own fields. The settings of the stack are left out, so that a changed prefix
 	// does not turn a true duplicate into a conflict.
 	Hash string
@@ -30,12 +35,13 @@ type Settings struct {
 	Bucket            string   // never taken from a payload
 	MinObjectAge      time.Duration
 	WarehousePrefixes []string // templates with WarehousePlaceholder
+	ListingPrefixes   []string // templates with ListingPlaceholder
 }
 
 // kind is one command type.
 type kind struct {
-	// check says what of the settings the type cannot work with.
-	check func(Settings) error
+	// prefixes are the templates of the key prefixes that the type selects by; nil where it selects no objects.
+	prefixes func(Settings) []Template
 	// names are the fields of the payload.
 	names []string
 	// build reads the fields; what is wrong with them it leaves in f.
@@ -44,7 +50,11 @@ type kind struct {
 
 // kinds is the registry: a new command type is a file and a line here.
 func kinds() map[string]kind {
-	return map[string]kind{CleanupRun: cleanupRun()}
+	return map[string]kind{
+		CleanupRun:        cleanupRun(),
+		ListingExpire:     listingExpire(),
+		ReservationExpire: reservationExpire(),
+	}
 }
 
 // Types lists every command type there is, in alphabetical order; a stack accepts some of them.
@@ -55,6 +65,11 @@ func Types() []string {
 	}
 	slices.Sort(all)
 	return all
+}
+
+// RunTypes lists the command types that start a run, in alphabetical order.
+func RunTypes() []string {
+	return slices.DeleteFunc(Types(), func(name string) bool { return kinds()[name].prefixes == nil })
 }
 
 // Decoder turns authentic payloads into commands. It is safe for concurrent use.
@@ -72,14 +87,30 @@ func NewDecoder(s Settings) (*Decoder, error) {
 		return nil, fmt.Errorf("bucket: must be the name of the bucket to clean")
 	}
 	accepted := map[string]kind{}
+	var all []Template
 	for _, name := range s.Accepted {
 		k := kinds()[name]
-		if err := k.check(s); err != nil {
+		accepted[name] = k
+		if k.prefixes == nil {
+			continue
+		}
+		own := k.prefixes(s)
+		if err := checkTemplates(own); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		accepted[name] = k
+		all = append(all, own...)
+	}
+	// Holds are placed per scope, so what a warehouse may delete must be out of a listing's reach, and the other way round.
+	if err := checkApart(all); err != nil {
+		return nil, err
 	}
 	return &Decoder{settings: s, kinds: accepted}, nil
+}
+
+// Accepts reports whether the stack takes commands of the type.
+func (d *Decoder) Accepts(commandType string) bool {
+	_, accepted := d.kinds[commandType]
+	return accepted
 }
 
 // CheckTypes says what is wrong with a stack's list of command types.

@@ -38,6 +38,7 @@ func TestCleanupRunBecomesARun(t *testing.T) {
 	}
 	cutoff := time.Date(2026, 8, 30, 10, 0, 0, 0, time.UTC)
 	want := command.Command{
+		Type:  "cleanup.run",
 		Run:   inbox.RunKey{Type: "cleanup.run", Key: "r-1"},
 		Scope: "warehouse:wh-17",
 		Selection: inbox.Selection{

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -149,7 +150,7 @@ func (f *fields) refuseLookalikes(expected []string) {
 	for _, name := range append([]string{"type"}, expected...) {
 		for given := range f.members {
 			if given != name && foldCase(given) == foldCase(name) {
-				f.wrong(name, "written in lower case as it stands here")
+				f.wrong(name, "written in exactly these letters, small and capital")
 			}
 		}
 	}
@@ -185,6 +186,18 @@ func (f *fields) time(name string) time.Time {
 		return time.Time{}
 	}
 	return t.UTC()
+}
+
+// positive reads a required whole number from 1; 0 after a problem. It is taken in plain digits alone, and every one of them
+// counts: a generation above 2^53, which a reader of floating-point numbers would round, would stand for its neighbour.
+func (f *fields) positive(name string) int64 {
+	value := f.members[name]
+	n, err := strconv.ParseInt(string(value), 10, 64)
+	if value.Kind() != '0' || err != nil || n < 1 {
+		f.wrong(name, "a whole number from 1 to 9223372036854775807, in digits alone")
+		return 0
+	}
+	return n
 }
 
 // storable keeps out the years that no version can be from, and that an offset can push beyond four digits: a time that

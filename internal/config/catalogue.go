@@ -71,11 +71,14 @@ func Lookup(name string) (Setting, bool) {
 const (
 	someTime     = `([1-9][0-9]{0,5}(h|m|s))+`
 	shortTime    = `([1-9][0-9]{0,5}(m|s))+`
-	tableName    = `[A-Za-z0-9_.-]{3,255}`                         // DynamoDB's naming rules
-	bucketName   = `[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]`              // S3's general purpose buckets
-	identifier   = `[A-Za-z0-9][A-Za-z0-9._:-]{0,127}`             // the alphabet of delivery ids
-	oneScope     = `[a-z]+:` + identifier                          // warehouse:wh-17
-	onePrefix    = `([^,{}/\s]+/)*\{warehouse_id\}/([^,{}/\s]+/)*` // pod/{warehouse_id}/
+	tableName    = `[A-Za-z0-9_.-]{3,255}`             // DynamoDB's naming rules
+	bucketName   = `[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]`  // S3's general purpose buckets
+	identifier   = `[A-Za-z0-9][A-Za-z0-9._:-]{0,127}` // the alphabet of delivery ids
+	oneScope     = `[a-z]+:` + identifier              // warehouse:wh-17
+	folders      = `([^,{}/\s]+/)*`
+	onePrefix    = folders + `\{warehouse_id\}/` + folders // pod/{warehouse_id}/
+	oneListing   = folders + `\{listing_id\}/` + folders   // search/{listing_id}/
+	oneCommand   = `(cleanup\.run|listing\.expire|reservation\.expire)`
 	secretARN    = `arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:[0-9]{12}:secret:[A-Za-z0-9/_+=.@-]+-[A-Za-z0-9]{6}`
 	maxBody      = 4 << 20 // an event of at most 6 MB holds the body in base64
 	webhookLimit = 9999 * time.Millisecond
@@ -85,6 +88,14 @@ const (
 func warehousePrefixes(value string) error {
 	return command.CheckPrefixes(command.WarehousePlaceholder, strings.Split(value, ","))
 }
+
+// listingPrefixes does the same for listings.
+func listingPrefixes(value string) error {
+	return command.CheckPrefixes(command.ListingPlaceholder, strings.Split(value, ","))
+}
+
+// commandTypes asks those who decode them.
+func commandTypes(value string) error { return command.CheckTypes(strings.Split(value, ",")) }
 
 // Settings is the catalogue of every setting there is.
 func Settings() []Setting {
@@ -99,7 +110,8 @@ func Settings() []Setting {
 			Values: []string{"DEBUG", "INFO"}, Allowed: "DEBUG or INFO; above INFO the metrics, which are log lines, would be dropped"},
 
 		{Name: "CUSTODY_COMMANDS", Template: true, Default: "cleanup.run", ReadBy: webhook,
-			Values: []string{"cleanup.run"}, Allowed: "a comma-separated list of command types, of which there is cleanup.run"},
+			Pattern: oneCommand + `(,` + oneCommand + `){0,2}`, more: commandTypes,
+			Allowed: "a comma-separated list of command types, each once, of cleanup.run, listing.expire and reservation.expire"},
 		{Name: "CUSTODY_SIGNATURE_SCHEME", Template: true, Default: "timestamped", ReadBy: webhook,
 			Values: []string{"timestamped"}, Allowed: "timestamped"},
 		{Name: "CUSTODY_SIGNING_SECRET", Template: true, ReadBy: webhook,
@@ -122,11 +134,18 @@ func Settings() []Setting {
 			Pattern: onePrefix + `(,` + onePrefix + `)*`, more: warehousePrefixes,
 			Allowed: "a comma-separated list of key prefixes without spaces that cannot overlap for any ids, " +
 				"each with {warehouse_id} once as a whole path segment, and with / at its end"},
+		{Name: "CUSTODY_LISTING_PREFIXES", Template: true, Default: "search/{listing_id}/,reservations/{listing_id}/", ReadBy: webhook,
+			Pattern: oneListing + `(,` + oneListing + `)*`, more: listingPrefixes,
+			Allowed: "a comma-separated list of key prefixes without spaces that cannot overlap for any ids, " +
+				"each with {listing_id} once as a whole path segment, and with / at its end"},
 		{Name: "CUSTODY_BUCKET", Template: true, Required: true, ReadBy: []Function{FunctionWebhook, FunctionCleanup},
 			Pattern: bucketName, more: bucketNotAddress,
 			Allowed: "the name of a bucket, 3 to 63 characters of a-z 0-9 . - (no ARN, no s3://, no IP address)"},
 		{Name: "CUSTODY_MIN_OBJECT_AGE", Template: true, Default: "24h", ReadBy: webhook,
 			Pattern: `0s|` + someTime, Longest: maxDuration, Allowed: "a duration such as 24h, 90m or 1h30m, or 0s"},
+
+		{Name: "CUSTODY_RESERVATIONS_TABLE", Template: true, ReadBy: []Function{FunctionWebhook, FunctionSweeper},
+			Pattern: `(` + tableName + `)?`, Allowed: "empty, or the name of the reservations table, 3 to 255 characters of A-Z a-z 0-9 _ . -"},
 
 		{Name: "CUSTODY_HOLDS_TABLE", Required: true, ReadBy: cleanup,
 			Pattern: tableName, Allowed: "the name of the holds table, 3 to 255 characters of A-Z a-z 0-9 _ . -"},

@@ -12,10 +12,14 @@ func TestCheckTakesAndRefuses(t *testing.T) {
 	t.Parallel()
 	arn := "arn:aws:secretsmanager:eu-central-1:123456789012:secret:"
 	for name, c := range map[string]struct{ takes, refuses []string }{
-		"CUSTODY_STACK":            {[]string{"trial", "T-1"}, []string{"", "1st", "a b", strings.Repeat("a", 129)}},
-		"CUSTODY_TABLE":            {[]string{"abc", "a_b.c-d"}, []string{"", "ab", "a#b", "inbox\n"}},
-		"CUSTODY_LOG_LEVEL":        {[]string{"DEBUG", "INFO"}, []string{"", "info", "WARN", "ERROR"}},
-		"CUSTODY_COMMANDS":         {[]string{"cleanup.run"}, []string{"", "cleanup.walk", "cleanup.run,", "listing.expire"}},
+		"CUSTODY_STACK":     {[]string{"trial", "T-1"}, []string{"", "1st", "a b", strings.Repeat("a", 129)}},
+		"CUSTODY_TABLE":     {[]string{"abc", "a_b.c-d"}, []string{"", "ab", "a#b", "inbox\n"}},
+		"CUSTODY_LOG_LEVEL": {[]string{"DEBUG", "INFO"}, []string{"", "info", "WARN", "ERROR"}},
+		"CUSTODY_COMMANDS": {[]string{"cleanup.run", "listing.expire", "reservation.expire,cleanup.run", "listing.expire,cleanup.run,reservation.expire"},
+			[]string{"", "cleanup.walk", "cleanup.run,", "cleanup.run, listing.expire", "cleanup.run,cleanup.run", "cleanup-run", "listing.expire,listing.expire,cleanup.run"}},
+		"CUSTODY_RESERVATIONS_TABLE": {[]string{"", "seats", "a.b-c_D"}, []string{"ab", "seats!", strings.Repeat("a", 256)}},
+		"CUSTODY_LISTING_PREFIXES": {[]string{"{listing_id}/", "search/{listing_id}/,reservations/{listing_id}/"},
+			[]string{"", "search/", "search/{listing_id}", "search/{warehouse_id}/", "search/{listing_id}/,search/{listing_id}/new/", "/{listing_id}/"}},
 		"CUSTODY_SIGNATURE_SCHEME": {[]string{"timestamped"}, []string{"", "none", "body"}},
 		"CUSTODY_SIGNING_SECRET":   {[]string{"", arn + "custody/keys-AbCdEf"}, []string{"custody", arn + "custody", arn + "*-AbCdEf"}},
 		"CUSTODY_SIGNING_KEYS":     {[]string{"", `{"k1":"a"}`, " {\n} "}, []string{"a key", `["k1"]`}},

@@ -3,6 +3,8 @@ package config
 import (
 	"log/slog"
 	"time"
+
+	"custody/internal/command"
 )
 
 // Webhook holds the settings of the webhook function.
@@ -22,8 +24,10 @@ type Webhook struct {
 	RecordOnly      bool
 
 	WarehousePrefixes []string // templates with {warehouse_id}
+	ListingPrefixes   []string // templates with {listing_id}
 	Bucket            string
 	MinObjectAge      time.Duration
+	ReservationsTable string // "" where Commands has no reservation.expire
 	RetentionDays     int
 }
 
@@ -54,9 +58,10 @@ type Sweeper struct {
 	Table    string
 	LogLevel slog.Level
 
-	WakeAfter      time.Duration
-	SweepLimit     int
-	AttemptCeiling int
+	ReservationsTable string // "" where the stack takes no reservation.expire
+	WakeAfter         time.Duration
+	SweepLimit        int
+	AttemptCeiling    int
 }
 
 // LoadWebhook reads the settings of the webhook from an environment in the form of os.Environ. The error is Problems and
@@ -69,10 +74,12 @@ func LoadWebhook(environ []string) (Webhook, error) {
 		SigningSecret: r.text("CUSTODY_SIGNING_SECRET"), SigningKeys: NewSecret(r.text("CUSTODY_SIGNING_KEYS")),
 		ReplayWindow: r.duration("CUSTODY_REPLAY_WINDOW"), Path: r.text("CUSTODY_PATH"),
 		MaxBodyBytes: r.number("CUSTODY_MAX_BODY_BYTES"), AckTimeout: r.duration("CUSTODY_ACK_TIMEOUT"),
-		RecordOnly: r.text("CUSTODY_RECORD_ONLY") == "true", WarehousePrefixes: r.list("CUSTODY_WAREHOUSE_PREFIXES"),
+		RecordOnly:        r.text("CUSTODY_RECORD_ONLY") == "true",
+		WarehousePrefixes: r.list("CUSTODY_WAREHOUSE_PREFIXES"), ListingPrefixes: r.list("CUSTODY_LISTING_PREFIXES"),
 		Bucket: r.text("CUSTODY_BUCKET"), MinObjectAge: r.duration("CUSTODY_MIN_OBJECT_AGE"),
-		RetentionDays: r.number("CUSTODY_RETENTION_DAYS"),
+		ReservationsTable: r.text("CUSTODY_RESERVATIONS_TABLE"), RetentionDays: r.number("CUSTODY_RETENTION_DAYS"),
 	}
+	r.neededFor("CUSTODY_RESERVATIONS_TABLE", "CUSTODY_COMMANDS", command.ReservationExpire)
 	r.exactlyOne("CUSTODY_SIGNING_SECRET", "CUSTODY_SIGNING_KEYS")
 	return w, r.err()
 }
@@ -98,8 +105,8 @@ func LoadSweeper(environ []string) (Sweeper, error) {
 	r := newReader(FunctionSweeper, environ)
 	s := Sweeper{
 		Stack: r.text("CUSTODY_STACK"), Table: r.text("CUSTODY_TABLE"), LogLevel: r.level("CUSTODY_LOG_LEVEL"),
-		WakeAfter: r.duration("CUSTODY_WAKE_AFTER"), SweepLimit: r.number("CUSTODY_SWEEP_LIMIT"),
-		AttemptCeiling: r.number("CUSTODY_ATTEMPT_CEILING"),
+		ReservationsTable: r.text("CUSTODY_RESERVATIONS_TABLE"), WakeAfter: r.duration("CUSTODY_WAKE_AFTER"),
+		SweepLimit: r.number("CUSTODY_SWEEP_LIMIT"), AttemptCeiling: r.number("CUSTODY_ATTEMPT_CEILING"),
 	}
 	return s, r.err()
 }

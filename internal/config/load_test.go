@@ -36,7 +36,8 @@ func TestWebhookReadsItsDefaults(t *testing.T) {
 		Stack: "trial", Table: "inbox", LogLevel: slog.LevelInfo,
 		Commands: []string{"cleanup.run"}, SignatureScheme: "timestamped", SigningKeys: config.NewSecret(`{"k1":"s3cret"}`),
 		ReplayWindow: 300 * time.Second, Path: "/", MaxBodyBytes: 262144, AckTimeout: 5 * time.Second,
-		WarehousePrefixes: []string{"pod/{warehouse_id}/", "labels/{warehouse_id}/"}, Bucket: "proofs",
+		WarehousePrefixes: []string{"pod/{warehouse_id}/", "labels/{warehouse_id}/"},
+		ListingPrefixes:   []string{"search/{listing_id}/", "reservations/{listing_id}/"}, Bucket: "proofs",
 		MinObjectAge: 24 * time.Hour, RetentionDays: 90,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -48,7 +49,8 @@ func TestWebhookReadsEverySetting(t *testing.T) {
 	t.Parallel()
 	secret := "arn:aws:secretsmanager:eu-central-1:123456789012:secret:keys/custody-AbCdEf"
 	got, err := config.LoadWebhook([]string{
-		"CUSTODY_STACK=prod", "CUSTODY_TABLE=t-1", "CUSTODY_LOG_LEVEL=DEBUG", "CUSTODY_COMMANDS=cleanup.run",
+		"CUSTODY_STACK=prod", "CUSTODY_TABLE=t-1", "CUSTODY_LOG_LEVEL=DEBUG", "CUSTODY_COMMANDS=reservation.expire,cleanup.run",
+		"CUSTODY_LISTING_PREFIXES=l/{listing_id}/", "CUSTODY_RESERVATIONS_TABLE=seats",
 		"CUSTODY_SIGNATURE_SCHEME=timestamped", "CUSTODY_SIGNING_SECRET=" + secret, "CUSTODY_REPLAY_WINDOW=10m",
 		"CUSTODY_PATH=/in", "CUSTODY_MAX_BODY_BYTES=4194304", "CUSTODY_ACK_TIMEOUT=900ms", "CUSTODY_RECORD_ONLY=true",
 		"CUSTODY_WAREHOUSE_PREFIXES=a/{warehouse_id}/b/", "CUSTODY_BUCKET=my.bucket-1", "CUSTODY_MIN_OBJECT_AGE=0s",
@@ -58,7 +60,8 @@ func TestWebhookReadsEverySetting(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := config.Webhook{
-		Stack: "prod", Table: "t-1", LogLevel: slog.LevelDebug, Commands: []string{"cleanup.run"}, SignatureScheme: "timestamped",
+		Stack: "prod", Table: "t-1", LogLevel: slog.LevelDebug, SignatureScheme: "timestamped",
+		Commands: []string{"reservation.expire", "cleanup.run"}, ListingPrefixes: []string{"l/{listing_id}/"}, ReservationsTable: "seats",
 		SigningSecret: secret, ReplayWindow: 10 * time.Minute, Path: "/in", MaxBodyBytes: 4 << 20, AckTimeout: 900 * time.Millisecond,
 		RecordOnly: true, WarehousePrefixes: []string{"a/{warehouse_id}/b/"}, Bucket: "my.bucket-1", RetentionDays: 7,
 	}
@@ -113,8 +116,9 @@ func TestSweeperReadsDefaultsAndSettings(t *testing.T) {
 	}{
 		"what is not given has its default": {sweeperEnv(),
 			config.Sweeper{Stack: "trial", Table: "inbox", WakeAfter: 2 * time.Minute, SweepLimit: 500, AttemptCeiling: 12}},
-		"every setting is read": {sweeperEnv("CUSTODY_WAKE_AFTER=2s", "CUSTODY_SWEEP_LIMIT=7", "CUSTODY_ATTEMPT_CEILING=3", "CUSTODY_LOG_LEVEL=INFO"),
-			config.Sweeper{Stack: "trial", Table: "inbox", WakeAfter: 2 * time.Second, SweepLimit: 7, AttemptCeiling: 3}},
+		"every setting is read": {sweeperEnv("CUSTODY_WAKE_AFTER=2s", "CUSTODY_SWEEP_LIMIT=7", "CUSTODY_ATTEMPT_CEILING=3", "CUSTODY_LOG_LEVEL=INFO",
+			"CUSTODY_RESERVATIONS_TABLE=seats"),
+			config.Sweeper{Stack: "trial", Table: "inbox", ReservationsTable: "seats", WakeAfter: 2 * time.Second, SweepLimit: 7, AttemptCeiling: 3}},
 		"a setting of another function is known and passed by": {sweeperEnv("CUSTODY_MIN_OBJECT_AGE=0s"),
 			config.Sweeper{Stack: "trial", Table: "inbox", WakeAfter: 2 * time.Minute, SweepLimit: 500, AttemptCeiling: 12}},
 	} {
@@ -168,6 +172,8 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		"a report into the bucket that is cleaned up": {config.FunctionCleanup, cleanupEnv("CUSTODY_REPORT_BUCKET=proofs"),
 			[]string{"CUSTODY_REPORT_BUCKET"}},
 		"a report without a bucket": {config.FunctionCleanup, cleanupEnv("CUSTODY_REPORT_BUCKET="), []string{"CUSTODY_REPORT_BUCKET"}},
+		"reservations without their table": {config.FunctionWebhook, webhookEnv("CUSTODY_COMMANDS=cleanup.run,reservation.expire"),
+			[]string{"CUSTODY_RESERVATIONS_TABLE"}},
 		"both a secret and keys": {config.FunctionWebhook,
 			webhookEnv("CUSTODY_SIGNING_SECRET=arn:aws:secretsmanager:eu-central-1:123456789012:secret:custody-AbCdEf"), []string{"CUSTODY_SIGNING_SECRET"}},
 		"a wrong secret is named once": {config.FunctionWebhook,

@@ -75,6 +75,18 @@ func (r *reader) exactlyOne(a, b string) {
 	r.problems = append(r.problems, &Problem{Variable: a, What: what, Allowed: "exactly one of them"})
 }
 
+// neededFor adds a problem where the list has the word and the setting is empty.
+func (r *reader) neededFor(name, list, word string) {
+	value, right := r.values[name]
+	if !right || value != "" || !slices.Contains(r.list(list), word) {
+		return
+	}
+	setting, _ := Lookup(name)
+	r.problems = append(r.problems, &Problem{
+		Variable: name, What: "is empty, and " + list + " has " + word, Allowed: "then the name of a table: " + setting.Allowed,
+	})
+}
+
 func (r *reader) text(name string) string { return r.values[name] }
 
 func (r *reader) list(name string) []string {

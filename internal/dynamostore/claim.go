@@ -25,20 +25,31 @@ func (s *Store) Claim(ctx context.Context, c inbox.Claim) (*inbox.Existing, erro
 	if err != nil {
 		return nil, err
 	}
-	err = untilSettled(ctx, func() error {
-		_, err := s.db.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{
-			TransactItems: []types.TransactWriteItem{{Put: delivery}, {Put: run}},
-		})
+	reasons, err := s.transact(ctx, types.TransactWriteItem{Put: delivery}, types.TransactWriteItem{Put: run})
+	if err != nil {
+		return nil, fmt.Errorf("claim delivery %s: %w", c.Delivery.ID, err)
+	}
+	if reasons == nil {
+		return nil, nil
+	}
+	return existing(reasons[0].Item, reasons[1].Item)
+}
+
+// transact writes all or nothing. Nil and nil: it is durable. Otherwise the reasons, one for each write in their order, of a
+// transaction that was refused by conditions and by nothing else; an error says that nothing is known.
+func (s *Store) transact(ctx context.Context, writes ...types.TransactWriteItem) ([]types.CancellationReason, error) {
+	err := untilSettled(ctx, func() error {
+		_, err := s.db.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: writes})
 		return err
 	})
 	if err == nil {
 		return nil, nil
 	}
 	cancelled, ok := errors.AsType[*types.TransactionCanceledException](err)
-	if !ok || !refusedByConditions(cancelled) || len(cancelled.CancellationReasons) != 2 {
-		return nil, fmt.Errorf("claim delivery %s: %w", c.Delivery.ID, translate(err))
+	if !ok || !refusedByConditions(cancelled) || len(cancelled.CancellationReasons) != len(writes) {
+		return nil, translate(err)
 	}
-	return existing(cancelled.CancellationReasons[0].Item, cancelled.CancellationReasons[1].Item)
+	return cancelled.CancellationReasons, nil
 }
 
 // insert is a put that is refused where the key exists, and then says what is there.

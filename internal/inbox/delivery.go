@@ -7,10 +7,13 @@ type Delivery struct {
 	ID          string    `json:"delivery_id"`
 	CommandType string    `json:"command_type"`
 	BodySHA256  string    `json:"body_sha256"` // lower-case hex of the exact bytes that were signed
-	RunKey      string    `json:"run_key"`     // of the run that the command names
 	Outcome     Outcome   `json:"outcome"`
 	ReceivedAt  time.Time `json:"received_at"`
 	TTL         int64     `json:"ttl"` // Unix seconds
+
+	// Exactly one of the two is set: a command starts a run, or has its whole effect in the claim.
+	RunKey        string `json:"run_key,omitempty"`
+	ReservationID string `json:"reservation_id,omitempty"`
 }
 
 // ItemKey is the partition key of the delivery's item in the inbox table.
@@ -24,6 +27,11 @@ const (
 	OutcomeAccepted Outcome = "accepted"
 	// OutcomeAlreadyProcessed is a copy of a delivery, or of a run's command under another delivery id.
 	OutcomeAlreadyProcessed Outcome = "already_processed"
+	// OutcomeExpired is a reservation that moved from held to expired with the claim of its delivery.
+	OutcomeExpired Outcome = "expired"
+	// OutcomeNoLongerHeld is a reservation that was paid, released, extended, or is missing: nothing was moved, and at the
+	// instant of the claim that was so.
+	OutcomeNoLongerHeld Outcome = "no_longer_held"
 	// OutcomeRejected is a request that is wrong in itself; nothing was written.
 	OutcomeRejected Outcome = "rejected"
 	// OutcomeConflict is a delivery id or a run key that stands for another command already.
@@ -35,4 +43,9 @@ const (
 )
 
 // Committed reports whether the outcome promises that the command is durable.
-func (o Outcome) Committed() bool { return o == OutcomeAccepted || o == OutcomeAlreadyProcessed }
+func (o Outcome) Committed() bool { return o.First() || o == OutcomeAlreadyProcessed }
+
+// First reports whether the outcome is that of a delivery's own claim, and not of a copy.
+func (o Outcome) First() bool {
+	return o == OutcomeAccepted || o == OutcomeExpired || o == OutcomeNoLongerHeld
+}

@@ -10,14 +10,17 @@ type DeliverySummary struct {
 	CommandType string
 	RunKey      string
 	Scope       string
-	Outcome     Outcome
-	Status      int           // of the answer
-	Signature   string        // "valid", "invalid", "malformed", "stale", "missing", "unknown_key", "no_key", "" when not looked at
-	Problem     string        // why, for the log alone; names the field and what is allowed
-	BodyBytes   int           // decoded
-	Age         time.Duration // receipt minus the command's due time, else minus the delivery timestamp; 0 when unknown
-	AckLatency  time.Duration // from the function URL's receipt to the answer
-	Panicked    bool
+
+	ReservationID string // of a command that starts no run
+
+	Outcome    Outcome
+	Status     int           // of the answer
+	Signature  string        // "valid", "invalid", "malformed", "stale", "missing", "unknown_key", "no_key", "" when not looked at
+	Problem    string        // why, for the log alone; names the field and what is allowed
+	BodyBytes  int           // decoded
+	Age        time.Duration // receipt minus the command's due time, else minus the delivery timestamp; 0 when unknown
+	AckLatency time.Duration // from the function URL's receipt to the answer
+	Panicked   bool
 }
 
 // SliceOutcome is how one stream record ended.
@@ -77,7 +80,13 @@ type SweepSummary struct {
 	Woken, GivenUp  int
 	Refused         int // moves that met a run which had moved on: an expected answer
 	BadRows, Errors int
-	Limited         bool   // the tick's limit of moves was reached
-	Problem         string // the first error in words
-	Duration        time.Duration
+	Limited         bool // the tick's limit of moves was reached
+
+	// OldestOverdue is how long the oldest held reservation is past its deadline; 0 when none is. It may be published only where
+	// ReservationsRead: a stack without reservations has no such age, and one whose table cannot be read does not know it.
+	OldestOverdue    time.Duration
+	ReservationsRead bool
+
+	Problem  string // the first error in words
+	Duration time.Duration
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"custody/internal/command"
 	"custody/internal/config"
 	"custody/internal/localaws/lambda"
 )
@@ -45,23 +46,23 @@ func localDefaults(key signingKey) map[string]string {
 	}
 }
 
-// allCommands is every command type that this version has, the default one first.
+// allCommands is every command type that this version has, the template's default first.
 func allCommands() string {
 	commands, _ := config.Lookup("CUSTODY_COMMANDS")
-	return strings.Join(commands.Values, ",")
+	types := slices.DeleteFunc(command.Types(), func(t string) bool { return t == commands.Default })
+	return strings.Join(append([]string{commands.Default}, types...), ",")
 }
 
-// known lists the names that may be set: the catalogue's, but for the secret's, since there is no Secrets Manager
-// here, and the names of the things that the stack makes before a function reads them.
+// known lists the names that may be set: the catalogue's, but for the secret's, since there is no Secrets Manager here.
 func known() []string {
-	names := []string{"CUSTODY_RESERVATIONS_TABLE"}
+	var names []string
 	for _, setting := range config.Settings() {
 		if setting.Name != "CUSTODY_SIGNING_SECRET" {
 			names = append(names, setting.Name)
 		}
 	}
 	slices.Sort(names)
-	return slices.Compact(names)
+	return names
 }
 
 // resolve puts the given settings over the local defaults, and names every problem at once.
@@ -87,13 +88,7 @@ func check(name, value string) error {
 	if !slices.Contains(known(), name) {
 		return &UnknownSettingError{Name: name, Known: known()}
 	}
-	if _, inCatalogue := config.Lookup(name); inCatalogue {
-		return config.Check(name, value)
-	}
-	if value == "" {
-		return fmt.Errorf("%s is empty, must be a name", name)
-	}
-	return nil
+	return config.Check(name, value)
 }
 
 // UnknownSettingError is a setting that no function of this version has.

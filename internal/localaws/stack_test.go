@@ -264,7 +264,7 @@ func TestStackLocalDefaults(t *testing.T) {
 	t.Parallel()
 	a, b := start(t, localaws.Options{}), start(t, localaws.Options{})
 	for name, want := range map[string]string{"CUSTODY_MIN_OBJECT_AGE": "0s", "CUSTODY_DELETE_SCOPES": "*", "CUSTODY_WAKE_AFTER": "2s",
-		"CUSTODY_COMMANDS": "cleanup.run", "CUSTODY_STACK": "local", "CUSTODY_RETENTION_DAYS": ""} {
+		"CUSTODY_COMMANDS": "cleanup.run,listing.expire,reservation.expire", "CUSTODY_STACK": "local", "CUSTODY_RETENTION_DAYS": ""} {
 		if got := a.Setting(name); got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
@@ -282,8 +282,8 @@ func TestStartRefuses(t *testing.T) {
 		options localaws.Options
 		want    []string
 	}{
-		"every unknown or wrong setting at once": {localaws.Options{Settings: map[string]string{"CUSTODY_COLOUR": "red", "CUSTODY_PATH": "x", "CUSTODY_RESERVATIONS_TABLE": ""}},
-			[]string{"CUSTODY_COLOUR is no setting", "there are: CUSTODY_ACK_TIMEOUT, ", "CUSTODY_PATH", "CUSTODY_RESERVATIONS_TABLE is empty"}},
+		"every unknown or wrong setting at once": {localaws.Options{Settings: map[string]string{"CUSTODY_COLOUR": "red", "CUSTODY_PATH": "x", "CUSTODY_TABLE": ""}},
+			[]string{"CUSTODY_COLOUR is no setting", "there are: CUSTODY_ACK_TIMEOUT, ", "CUSTODY_PATH", "CUSTODY_TABLE is empty"}},
 		"the secret's name, for there is no Secrets Manager": {localaws.Options{Settings: map[string]string{"CUSTODY_SIGNING_SECRET": ""}},
 			[]string{"CUSTODY_SIGNING_SECRET is no setting of the local functions"}},
 		"a keyring without a key": {localaws.Options{Settings: map[string]string{"CUSTODY_SIGNING_KEYS": `{"a":" "}`}},

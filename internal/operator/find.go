@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"custody/internal/inbox"
 )
@@ -23,6 +24,15 @@ type NotFoundError struct {
 
 func (e *NotFoundError) Error() string {
 	return fmt.Sprintf("no %s: looked up %s", e.What, strings.Join(e.LookedUp, ", "))
+}
+
+// NoRunError is a delivery whose command starts no run: its whole effect was on a reservation, with the claim.
+type NoRunError struct{ Delivery inbox.Delivery }
+
+func (e *NoRunError) Error() string {
+	d := e.Delivery
+	return fmt.Sprintf("delivery %s started no run: it is a %s of reservation %s, received %s, outcome %s",
+		d.ID, d.CommandType, d.ReservationID, d.ReceivedAt.UTC().Format(time.RFC3339), d.Outcome)
 }
 
 // AmbiguousError is a name that stands for several runs.
@@ -109,6 +119,9 @@ func (o *Operator) findDelivery(ctx context.Context, id string, looked *NotFound
 	delivery, err := o.Inbox.Delivery(ctx, id)
 	if err != nil || delivery == nil {
 		return nil, err
+	}
+	if delivery.RunKey == "" {
+		return nil, &NoRunError{Delivery: *delivery}
 	}
 	key := inbox.RunKey{Type: delivery.CommandType, Key: delivery.RunKey}
 	run, err := o.Inbox.Run(ctx, key)

@@ -19,10 +19,18 @@ type Runs interface {
 	Move(ctx context.Context, key inbox.RunKey, m inbox.Move, c inbox.Change) (inbox.Run, error)
 }
 
+// Reservations is the application's table of reservations.
+type Reservations interface {
+	// OldestHeld is the deadline of the reservation that is held past it for the longest, at the given time; zero when none is.
+	// It costs the same however many reservations are held.
+	OldestHeld(ctx context.Context, now time.Time) (time.Time, error)
+}
+
 // Sweeper makes ticks. It keeps nothing between them.
 type Sweeper struct {
-	Now     func() time.Time
-	NewWake func() string // a value that was never used before
+	Now          func() time.Time
+	NewWake      func() string // a value that was never used before
+	Reservations Reservations  // nil where the stack takes none
 
 	runs     Runs
 	settings Settings
@@ -46,6 +54,7 @@ func (s *Sweeper) Tick(ctx context.Context) inbox.SweepSummary {
 	t.readOpen(reading)
 	t.sum.Failed = t.count(reading, inbox.StateFailed)
 	t.sum.Recorded = t.count(reading, inbox.StateRecorded)
+	t.readReservations(reading)
 	t.move(work)
 	t.sum.Duration = s.Now().Sub(began)
 	return t.sum

@@ -98,6 +98,23 @@ func (t *tick) count(ctx context.Context, s inbox.State) int {
 	return rows
 }
 
+// readReservations reads how long a reservation has been held past its deadline. Nobody but the producer can mend that: no
+// delivery came for it, and no HTTP status shows what was never sent.
+func (t *tick) readReservations(ctx context.Context) {
+	if t.Reservations == nil {
+		return
+	}
+	deadline, err := t.Reservations.OldestHeld(ctx, t.now)
+	if err != nil {
+		t.failed(ctx, err)
+		return
+	}
+	t.sum.ReservationsRead = true
+	if !deadline.IsZero() {
+		t.sum.OldestOverdue = max(0, t.now.Sub(deadline))
+	}
+}
+
 // bad notes an error of the reading and returns the row that it is about; false when it is about more than one row.
 func (t *tick) bad(ctx context.Context, err error) (*inbox.BadRow, bool) {
 	row, ok := errors.AsType[*inbox.BadRow](err)

@@ -16,6 +16,7 @@ func (t *Telemetry) Delivery(ctx context.Context, s inbox.DeliverySummary) {
 	f.text("command_type", s.CommandType)
 	f.run(inbox.RunKey{Type: s.CommandType, Key: s.RunKey})
 	f.text("scope", s.Scope)
+	f.text("reservation_id", s.ReservationID)
 	f.text("outcome", string(s.Outcome))
 	f.number("status", int64(s.Status))
 	f.text("signature", s.Signature)
@@ -31,7 +32,7 @@ func (t *Telemetry) Delivery(ctx context.Context, s inbox.DeliverySummary) {
 	if s.Panicked {
 		samples[2].value = 1
 	}
-	if s.Outcome == inbox.OutcomeAccepted && s.Age != 0 { // a late copy says nothing about the queue
+	if s.Outcome.First() && s.Age != 0 { // a late copy says nothing about the queue
 		samples = append(samples, seconds(MetricQueueToInboxAge, s.Age))
 	}
 	dims := dimensions{DimOutcome: string(s.Outcome), DimSignature: s.Signature}

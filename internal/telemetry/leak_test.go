@@ -22,11 +22,11 @@ func TestSummariesHoldNothingThatMustNotBeLogged(t *testing.T) {
 		want    string
 	}{
 		"delivery": {inbox.DeliverySummary{},
-			"DeliveryID KeyID CommandType RunKey Scope Outcome Status Signature Problem BodyBytes Age AckLatency Panicked"},
+			"DeliveryID KeyID CommandType RunKey Scope ReservationID Outcome Status Signature Problem BodyBytes Age AckLatency Panicked"},
 		"slice": {inbox.SliceSummary{},
 			"Record Run Scope Outcome Mode Category Problem Scan Slices Attempts Pages Batches Listed Deleted Absent Refused Retained Duration InboxToCompletion"},
 		"sweep": {inbox.SweepSummary{},
-			"Open Failed Recorded Counted OldestOpenAge Woken GivenUp Refused BadRows Errors Limited Problem Duration"},
+			"Open Failed Recorded Counted OldestOpenAge Woken GivenUp Refused BadRows Errors Limited OldestOverdue ReservationsRead Problem Duration"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -33,7 +33,7 @@ func yielded() inbox.SliceSummary {
 func swept() inbox.SweepSummary {
 	return inbox.SweepSummary{
 		Open: 3, Failed: 2, Recorded: 1, Counted: true, OldestOpenAge: 90 * time.Second, Woken: 2, GivenUp: 1, Refused: 1,
-		Duration: 20 * time.Millisecond,
+		OldestOverdue: 45 * time.Second, ReservationsRead: true, Duration: 20 * time.Millisecond,
 	}
 }
 
@@ -87,7 +87,7 @@ func TestWideLines(t *testing.T) {
 			func(t *testing.T, tel *telemetry.Telemetry) { tel.Sweep(t.Context(), swept()) },
 			map[string]any{
 				"time": "2026-08-30T12:00:00.123Z", "level": "INFO", "msg": "sweep", "stack": "trial", "counted": true,
-				"open": 3.0, "failed": 2.0, "recorded": 1.0, "oldest_open_age_s": 90.0, "woken": 2.0, "given_up": 1.0, "refused": 1.0,
+				"open": 3.0, "failed": 2.0, "recorded": 1.0, "oldest_open_age_s": 90.0, "oldest_overdue_reservation_age_s": 45.0, "woken": 2.0, "given_up": 1.0, "refused": 1.0,
 				"bad_rows": 0.0, "errors": 0.0, "limited": false, "duration_ms": 20.0,
 			},
 		},

@@ -40,6 +40,8 @@ const (
 	MetricOpenRuns             = "OpenRuns"
 	MetricFailedRuns           = "FailedRuns"
 	MetricRecordedRuns         = "RecordedRuns"
+
+	MetricOldestOverdueReservationAge = "OldestOverdueReservationAge"
 )
 
 // Metric is one metric that the functions publish.
@@ -75,6 +77,8 @@ func Metrics() []Metric {
 		{MetricOpenRuns, UnitCount, [][]string{stack}, "pending and running runs"},
 		{MetricFailedRuns, UnitCount, [][]string{stack}, "runs that wait for an operator"},
 		{MetricRecordedRuns, UnitCount, [][]string{stack}, "runs of the record-only stage that wait for their release"},
+		{MetricOldestOverdueReservationAge, UnitSeconds, [][]string{stack},
+			"how long the oldest held reservation is past its deadline, 0 when none is; only where a stack takes reservation.expire"},
 	}
 }
 

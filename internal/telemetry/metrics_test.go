@@ -120,7 +120,14 @@ func TestPublishedMetrics(t *testing.T) {
 			[]published{
 				{"OldestOpenRunAge", stack, "Seconds", 90}, {"OpenRuns", stack, "Count", 3},
 				{"FailedRuns", stack, "Count", 2}, {"RecordedRuns", stack, "Count", 1},
+				{"OldestOverdueReservationAge", stack, "Seconds", 45},
 			},
+		},
+		"a sweep of a stack with reservations of which none is overdue publishes a zero": {
+			func(t *testing.T, tel *telemetry.Telemetry) {
+				tel.Sweep(t.Context(), inbox.SweepSummary{Failed: -1, Recorded: -1, ReservationsRead: true})
+			},
+			[]published{{"OldestOverdueReservationAge", stack, "Seconds", 0}},
 		},
 		"a sweep with nothing open publishes zeroes, since silence means a dead sweeper": {
 			func(t *testing.T, tel *telemetry.Telemetry) {

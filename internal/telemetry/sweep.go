@@ -27,6 +27,10 @@ func (t *Telemetry) Sweep(ctx context.Context, s inbox.SweepSummary) {
 			samples = append(samples, count(c.metric, c.rows))
 		}
 	}
+	if s.ReservationsRead {
+		f.seconds("oldest_overdue_reservation_age_s", s.OldestOverdue)
+		samples = append(samples, seconds(MetricOldestOverdueReservationAge, s.OldestOverdue))
+	}
 	f.number("woken", int64(s.Woken))
 	f.number("given_up", int64(s.GivenUp))
 	f.number("refused", int64(s.Refused))

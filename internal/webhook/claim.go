@@ -11,22 +11,33 @@ import (
 	"custody/internal/signature"
 )
 
-// newClaim is what a valid delivery asks the store to write. In the record-only stage the run carries no wake.
-func (h *Handler) newClaim(e signature.Envelope, body []byte, cmd command.Command, receivedAt time.Time) inbox.Claim {
+// effect makes the delivery's effect durable, and says how it is to be answered.
+func (h *Handler) effect(ctx context.Context, d inbox.Delivery, cmd command.Command) (inbox.Outcome, error) {
+	if cmd.Expiry != nil {
+		e := *cmd.Expiry
+		e.At = h.Now()
+		d.ReservationID = e.ReservationID
+		return h.expire(ctx, d, e)
+	}
+	d.RunKey, d.Outcome = cmd.Run.Key, inbox.OutcomeAccepted
+	return h.claim(ctx, inbox.Claim{Delivery: d, Run: h.newRun(d, cmd)})
+}
+
+func (h *Handler) newDelivery(e signature.Envelope, body []byte, cmd command.Command, receivedAt time.Time) inbox.Delivery {
 	sum := sha256.Sum256(body)
-	run := inbox.NewRun(cmd.Run, cmd.Scope, cmd.Selection, cmd.Hash, e.DeliveryID, receivedAt)
+	return inbox.Delivery{
+		ID: e.DeliveryID, CommandType: cmd.Type, BodySHA256: hex.EncodeToString(sum[:]),
+		ReceivedAt: receivedAt, TTL: receivedAt.Add(h.Settings.Retention).Unix(),
+	}
+}
+
+// newRun is the run that the command asks for. In the record-only stage it carries no wake.
+func (h *Handler) newRun(d inbox.Delivery, cmd command.Command) inbox.Run {
+	run := inbox.NewRun(cmd.Run, cmd.Scope, cmd.Selection, cmd.Hash, d.ID, d.ReceivedAt)
 	if h.Settings.RecordOnly {
-		run = run.Record()
-	} else {
-		run = run.Start(h.Wake())
+		return run.Record()
 	}
-	return inbox.Claim{
-		Delivery: inbox.Delivery{
-			ID: e.DeliveryID, CommandType: cmd.Run.Type, BodySHA256: hex.EncodeToString(sum[:]), RunKey: cmd.Run.Key,
-			Outcome: inbox.OutcomeAccepted, ReceivedAt: receivedAt, TTL: receivedAt.Add(h.Settings.Retention).Unix(),
-		},
-		Run: run,
-	}
+	return run.Start(h.Wake())
 }
 
 // claim writes, and classifies a refusal by the items that refused.

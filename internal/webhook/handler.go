@@ -45,15 +45,16 @@ type Settings struct {
 // MaxBodyCap is the highest MaxBodyBytes.
 const MaxBodyCap = 4 << 20
 
-// Handler answers deliveries. All fields but Now and Wake are required; it is safe for concurrent use.
+// Handler answers deliveries. All fields but the last three are required; it is safe for concurrent use.
 type Handler struct {
-	Settings Settings
-	Scheme   signature.Scheme
-	Keys     Keys
-	Commands *command.Decoder
-	Store    Store
-	Now      func() time.Time // nil: time.Now
-	Wake     func() string    // makes the wake of a new run, a value never used before; nil: random
+	Settings     Settings
+	Scheme       signature.Scheme
+	Keys         Keys
+	Commands     *command.Decoder
+	Store        Store
+	Reservations Reservations     // required where Commands accept a reservation.expire
+	Now          func() time.Time // nil: time.Now
+	Wake         func() string    // makes the wake of a new run, a value never used before; nil: random
 }
 
 // New checks the settings, so that a bad one fails the function's start. Every problem is named.
@@ -71,6 +72,7 @@ func New(h Handler) (*Handler, error) {
 	refuse(s.AckTimeout <= 0, "ack timeout %s: must be above zero", s.AckTimeout)
 	refuse(s.Retention <= 0, "retention %s: must be above zero", s.Retention)
 	refuse(h.Scheme == nil || h.Keys == nil || h.Commands == nil || h.Store == nil, "scheme, keys, commands and store are required")
+	refuse(h.needsReservations(), "reservations: required for the command %s", command.ReservationExpire)
 	if h.Now == nil {
 		h.Now = time.Now
 	}
@@ -122,7 +124,7 @@ func (h *Handler) decide(ctx context.Context, req events.LambdaFunctionURLReques
 	if err != nil {
 		return "", err
 	}
-	return h.claim(ctx, h.newClaim(envelope, body, cmd, receivedAt))
+	return h.effect(ctx, h.newDelivery(envelope, body, cmd, receivedAt), cmd)
 }
 
 // receiptOf is when the function URL received the request.
@@ -189,7 +191,10 @@ func (h *Handler) command(body []byte, receivedAt time.Time, sum *inbox.Delivery
 	if err != nil {
 		return cmd, err
 	}
-	sum.CommandType, sum.RunKey, sum.Scope = cmd.Run.Type, cmd.Run.Key, cmd.Scope
+	sum.CommandType, sum.RunKey, sum.Scope = cmd.Type, cmd.Run.Key, cmd.Scope
+	if cmd.Expiry != nil {
+		sum.ReservationID = cmd.Expiry.ReservationID
+	}
 	if err := h.checkDue(cmd.Due.Sub(receivedAt)); err != nil {
 		return cmd, err
 	}

@@ -120,7 +120,7 @@ func open(ctx context.Context, f *tableFlags, subject table, more ...table) (*se
 	if err != nil {
 		return nil, err
 	}
-	o := &operator.Operator{Types: command.Types(), Retention: keep, Now: time.Now, NewID: rand.Text}
+	o := &operator.Operator{Types: command.RunTypes(), Retention: keep, Now: time.Now, NewID: rand.Text}
 	if t := f.inboxTable(); t.name != "" {
 		o.Inbox = dynamostore.New(c.client(t), t.name)
 	}

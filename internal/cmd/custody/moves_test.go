@@ -102,7 +102,7 @@ func TestARunThatThereIsNot(t *testing.T) {
 	x.has(t, "r-1", inbox.StatePending, func(r *inbox.Run) { r.DeliveryID = "r-2" })
 	x.has(t, "r-2", inbox.StatePending, func(r *inbox.Run) { r.DeliveryID = "d-2" })
 	for _, args := range [][]string{{"show"}, {"retry"}, {"release"}, {"dismiss", "--reason", "x"}} {
-		x.refuses(t, 3, `no run or delivery "r-9": looked up item run#cleanup.run#r-9, item delivery#r-9 (table inbox, region us-east-1)`, append(args, "r-9")...)
+		x.refuses(t, 3, `no run or delivery "r-9": looked up item run#cleanup.run#r-9, item run#listing.expire#r-9, item delivery#r-9 (table inbox, region us-east-1)`, append(args, "r-9")...)
 		x.refuses(t, 3, `no run cleanup.run/r-9: looked up item run#cleanup.run#r-9 (table inbox, region us-east-1)`, append(args, "cleanup.run/r-9")...)
 		x.refuses(t, 2, `r-2 stands for several runs; name one of cleanup.run/r-2, cleanup.run/r-1`, append(args, "r-2")...)
 		x.refuses(t, 2, `RUN is "a/b/c", it must be a run key`, append(args, "a/b/c")...)
