@@ -81,6 +81,11 @@ func bucketPromises() []promise {
 		{sentence: "a bucket that is not there is NoSuchBucket for every operation", kept: func(t testing.TB, s *store) error {
 			return absentBucket(t, s, bucketName(t, int(buckets.Add(1))))
 		}},
+		{sentence: "tags and locks in a bucket that is not there are NoSuchBucket", kept: func(t testing.TB, s *store) error {
+			const want = "NoSuchBucket"
+			err := s.marksErrors(t, bucketName(t, int(buckets.Add(1))), "k", "null", nil)
+			return first(refused(t, "tags", want, err.tags), refused(t, "hold", want, err.hold), refused(t, "retention", want, err.retention))
+		}},
 		{sentence: "every bucket is in the list of buckets", kept: func(t testing.TB, s *store) error {
 			b := s.bucket(t)
 			out, err := s.ListBuckets(t.Context(), &sdk.ListBucketsInput{Prefix: &b})

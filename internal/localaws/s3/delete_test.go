@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
 // gone is a version id that the engine made and whose version is deleted.
@@ -175,6 +176,29 @@ func batchPromises() []promise {
 			out, err := s.removeAll(t, b, false, v, v)
 			must(t, "delete", err)
 			return differ("errors", 0, len(out.Errors))
+		}},
+		{sentence: "DeleteObjects with versions of one key, absent ones and entries twice names each and deletes what is there", kept: func(t testing.TB, s *store) error {
+			b := s.versioned(t)
+			a, gone, c, kept := s.put(t, b, "k", "1"), s.gone(t, b, "k"), s.mark(t, b, "k"), s.put(t, b, "k", "2")
+			out, err := s.removeAll(t, b, false, item{Key: "k", ID: a}, item{Key: "k", ID: gone}, item{Key: "k", ID: a}, item{Key: "k", ID: c}, item{Key: "k", ID: gone})
+			must(t, "delete", err)
+			named := map[string]bool{}
+			for _, f := range fatesOf(out) {
+				if f.Code != "" {
+					return fmt.Errorf("an error: %+v", f)
+				}
+				named[f.ID] = true
+			}
+			return first(differ("named", map[string]bool{a: true, gone: true, c: true}, named),
+				differ("remaining", contentsOf([]item{{Key: "k", ID: kept, Latest: true}}), s.everything(t, b)))
+		}},
+		{sentence: "DeleteObjects takes a Content-MD5 beside the SDK's CRC32", kept: func(t testing.TB, s *store) error {
+			b := s.versioned(t)
+			id := s.put(t, b, "k", "")
+			_, err := s.DeleteObjects(t.Context(), &sdk.DeleteObjectsInput{
+				Bucket: &b, Delete: &types.Delete{Objects: []types.ObjectIdentifier{{Key: aws.String("k"), VersionId: &id}}},
+			}, func(o *sdk.Options) { o.APIOptions = append(o.APIOptions, smithyhttp.AddContentChecksumMiddleware) })
+			return first(refused(t, "both", "", err), differ("remaining", contents{}, s.everything(t, b)))
 		}},
 		{sentence: "DeleteObjects of a version that is absent from an absent key is no error", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)

@@ -20,6 +20,10 @@ func oddKeys() map[string]string {
 		"a newline": "new\nline", "a tab": "tab\tx", "a carriage return": "cr\rx", "delete": "del\x7fx",
 		"markup": `xml<&>"'x`, "an entity": "a&amp;b", "a question mark and a hash": "q?u#f", "a backslash": "back\\slash",
 		"unreserved marks": "~tilde*!()'", "separators": "col:on;=,@$", "Japanese": "日本語", "a noncharacter": "\U0001FFFE",
+		"a slash alone": "/", "two slashes alone": "//", "two trailing slashes": "trail//", "a space alone": " ", "a newline alone": "\n",
+		"CR and LF": "crlf\r\nx", "a path out of its bucket": "../../other/x", "an encoded percent sign": "a%252Fb", "a broken escape": "a%zz",
+		"a replacement character": "rep\uFFFDx", "a byte order mark": "\uFEFFbom", "a next line": "nel\u0085x", "a zero-width space": "zw\u200Bx",
+		"a combining accent alone": "\u0301", "a comment": "<!--", "an end of CDATA": "]]>",
 		"spaces around": " both ", "names of subresources": "versions", "a query lookalike": "k?versionId=null",
 	}
 }

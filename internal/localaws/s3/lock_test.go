@@ -38,6 +38,19 @@ func (s *store) retain(t testing.TB, bucket, key, id string, mode types.ObjectLo
 	return err
 }
 
+// marksErrors are what reading the marks of one version is answered; an empty id is the current version.
+func (s *store) marksErrors(t testing.TB, bucket, key, id string, owner *string) (e struct{ tags, hold, retention error }) {
+	t.Helper()
+	var version *string
+	if id != "" {
+		version = &id
+	}
+	_, e.tags = s.GetObjectTagging(t.Context(), &sdk.GetObjectTaggingInput{Bucket: &bucket, Key: &key, VersionId: version, ExpectedBucketOwner: owner})
+	_, e.hold = s.GetObjectLegalHold(t.Context(), &sdk.GetObjectLegalHoldInput{Bucket: &bucket, Key: &key, VersionId: version, ExpectedBucketOwner: owner})
+	_, e.retention = s.GetObjectRetention(t.Context(), &sdk.GetObjectRetentionInput{Bucket: &bucket, Key: &key, VersionId: version, ExpectedBucketOwner: owner})
+	return e
+}
+
 // removeBypassing deletes one version with the governance bypass.
 func (s *store) removeBypassing(t testing.TB, bucket, key, id string) error {
 	t.Helper()
@@ -119,6 +132,30 @@ func holdPromises() []promise {
 			_, hold := s.GetObjectLegalHold(t.Context(), &sdk.GetObjectLegalHoldInput{Bucket: &b, Key: aws.String("k")})
 			_, retention := s.GetObjectRetention(t.Context(), &sdk.GetObjectRetentionInput{Bucket: &b, Key: aws.String("k")})
 			return first(refused(t, "hold", "NoSuchObjectLockConfiguration", hold), refused(t, "retention", "NoSuchObjectLockConfiguration", retention))
+		}},
+		{sentence: "a hold is that of its version alone, and is shown when it is off", kept: func(t testing.TB, s *store) error {
+			b := s.lockable(t)
+			old, newer := s.put(t, b, "k", "1"), s.put(t, b, "k", "2")
+			must(t, "hold", s.hold(t, b, "k", old, on))
+			must(t, "no hold", s.hold(t, b, "k", newer, off))
+			a, err := s.GetObjectLegalHold(t.Context(), &sdk.GetObjectLegalHoldInput{Bucket: &b, Key: aws.String("k"), VersionId: &old})
+			must(t, "get hold", err)
+			c, err := s.GetObjectLegalHold(t.Context(), &sdk.GetObjectLegalHoldInput{Bucket: &b, Key: aws.String("k"), VersionId: &newer})
+			must(t, "get the other", err)
+			return first(differ("old", on, a.LegalHold.Status), differ("newer", off, c.LegalHold.Status))
+		}},
+		{sentence: "the locks of a delete marker are MethodNotAllowed", kept: func(t testing.TB, s *store) error {
+			b := s.lockable(t)
+			marker := s.marksErrors(t, b, "m", s.mark(t, b, "m"), nil)
+			return first(refused(t, "hold", "MethodNotAllowed", marker.hold), refused(t, "retention", "MethodNotAllowed", marker.retention))
+		}},
+		{sentence: "locks of an absent version are NoSuchVersion, of an absent key NoSuchKey", kept: func(t testing.TB, s *store) error {
+			b := s.lockable(t)
+			version := s.marksErrors(t, b, "k", s.gone(t, b, "k"), nil)
+			key := s.marksErrors(t, b, "k", "", nil)
+			return first(
+				refused(t, "hold of a version", "NoSuchVersion", version.hold), refused(t, "retention of a version", "NoSuchVersion", version.retention),
+				refused(t, "hold of a key", "NoSuchKey", key.hold), refused(t, "retention of a key", "NoSuchKey", key.retention))
 		}},
 		{sentence: "a legal hold keeps one version until it is off, bypass or not", kept: func(t testing.TB, s *store) error {
 			b := s.lockable(t)

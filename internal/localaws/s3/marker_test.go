@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
 func markerPromises() []promise {
@@ -42,6 +44,23 @@ func markerPromises() []promise {
 				}
 			}
 			return nil
+		}},
+		{sentence: "the markers of an encoded page are encoded, and resume when they are decoded", kept: func(t testing.TB, s *store) error {
+			b := s.versioned(t)
+			const key, encoded = "a b+%2F/é", "a+b%2B%252F/%C3%A9"
+			ids := []string{s.put(t, b, key, "1"), s.put(t, b, key, "2"), s.put(t, b, key, "3")}
+			one, err := s.ListObjectVersions(t.Context(), ask(b, prefix("a b+"), most(1)))
+			must(t, "list", err)
+			two, err := s.ListObjectVersions(t.Context(), ask(b, prefix("a b+"), most(1), behind(marker{key, aws.ToString(one.NextVersionIdMarker)})))
+			must(t, "resume", err)
+			if len(two.Versions) != 1 {
+				return fmt.Errorf("%d versions behind the marker", len(two.Versions))
+			}
+			return first(
+				differ("next key", encoded, aws.ToString(one.NextKeyMarker)), differ("next version", ids[2], aws.ToString(one.NextVersionIdMarker)),
+				differ("key marker", encoded, aws.ToString(two.KeyMarker)), differ("version marker", ids[2], aws.ToString(two.VersionIdMarker)),
+				differ("listed", []string{encoded, ids[1]}, []string{aws.ToString(two.Versions[0].Key), aws.ToString(two.Versions[0].VersionId)}),
+				differ("next version of the second page", ids[1], aws.ToString(two.NextVersionIdMarker)))
 		}},
 		{sentence: "listing resumes behind a version that was deleted meanwhile", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)

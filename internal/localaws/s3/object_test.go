@@ -2,8 +2,10 @@ package s3_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -20,6 +22,33 @@ func answer(t testing.TB, err error) *http.Response {
 		t.Fatalf("no HTTP answer: %v", err)
 	}
 	return response.Response
+}
+
+// onlyOneWrite lets writers race. S3 answers the losers 412, or 409 ConditionalRequestConflict while the winner is on its way
+// (userguide, conditional-writes).
+func onlyOneWrite(t testing.TB, s *store) error {
+	t.Helper()
+	b := s.versioned(t)
+	const writers = 8
+	errs := make([]error, writers)
+	var group sync.WaitGroup
+	for i := range writers {
+		group.Go(func() {
+			_, errs[i] = s.PutObject(t.Context(), &sdk.PutObjectInput{
+				Bucket: &b, Key: aws.String("k"), IfNoneMatch: aws.String("*"), Body: strings.NewReader(fmt.Sprint(i)),
+			})
+		})
+	}
+	group.Wait()
+	var stored []string
+	for i, err := range errs {
+		if c := code(t, err); c == "" {
+			stored = append(stored, fmt.Sprint(i))
+		} else if c != "PreconditionFailed" && c != "ConditionalRequestConflict" {
+			return fmt.Errorf("writer %d: %w", i, err)
+		}
+	}
+	return first(differ("stored", []string{s.current(t, b, "k")}, stored), differ("versions", 1, len(s.everything(t, b).Versions)))
 }
 
 func objectPromises() []promise {
@@ -86,6 +115,21 @@ func objectPromises() []promise {
 			return first(refused(t, "key", "NoSuchKey", key), refused(t, "version", "NoSuchVersion", version),
 				refused(t, "bad id", "InvalidArgument", bad), refused(t, "HEAD", "NotFound", head))
 		}},
+		{sentence: "a content encoding comes back, and the bytes as they were stored", kept: func(t testing.TB, s *store) error {
+			b, packed := s.versioned(t), "\x1f\x8b no gzip at all"
+			_, err := s.PutObject(t.Context(), &sdk.PutObjectInput{
+				Bucket: &b, Key: aws.String("k"), Body: strings.NewReader(packed), IfNoneMatch: aws.String("*"),
+				ContentType: aws.String("text/plain; charset=utf-8"), ContentEncoding: aws.String("gzip"),
+			})
+			must(t, "put", err)
+			out, err := s.GetObject(t.Context(), &sdk.GetObjectInput{Bucket: &b, Key: aws.String("k")})
+			must(t, "get", err)
+			data, err := io.ReadAll(out.Body)
+			must(t, "read", err)
+			return first(differ("encoding", "gzip", aws.ToString(out.ContentEncoding)), differ("body", packed, string(data)),
+				differ("type", "text/plain; charset=utf-8", aws.ToString(out.ContentType)))
+		}},
+		{sentence: "of writes of one key with If-None-Match: * at once one is stored, and the others are refused", kept: onlyOneWrite},
 		{sentence: "If-None-Match: * writes only where nothing current is", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			put := func() error {

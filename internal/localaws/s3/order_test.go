@@ -7,6 +7,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 )
 
 func orderPromises() []promise {
@@ -84,6 +85,28 @@ func orderPromises() []promise {
 				in.ContinuationToken = out.NextContinuationToken
 			}
 			return differ("keys", []string{"B", "a", "a b", "ab", "b/1", "c", "z"}, got)
+		}},
+		{sentence: "the list of objects is encoded like that of versions, and goes on by its token", kept: func(t testing.TB, s *store) error {
+			b := s.versioned(t)
+			want := []string{"p/a b", "p/a%20b", "p/a+b", "p/x&y", "p/é"}
+			for _, key := range append([]string{"o", "q"}, want...) {
+				s.put(t, b, key, "")
+			}
+			var got []string
+			in := &sdk.ListObjectsV2Input{Bucket: &b, Prefix: aws.String("p/"), MaxKeys: aws.Int32(2), EncodingType: types.EncodingTypeUrl}
+			for range 10 {
+				out, err := s.ListObjectsV2(t.Context(), in)
+				must(t, "list", err)
+				d := decoder{encoding: out.EncodingType}
+				for _, o := range out.Contents {
+					got = append(got, d.plain(o.Key))
+				}
+				if d.err != nil || !aws.ToBool(out.IsTruncated) {
+					return first(d.err, differ("echo", types.EncodingTypeUrl, out.EncodingType), differ("keys", want, got))
+				}
+				in.ContinuationToken = out.NextContinuationToken
+			}
+			return fmt.Errorf("10 pages and no end: %q", got)
 		}},
 		{sentence: "the list of objects has prefix, delimiter and start-after", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)

@@ -26,6 +26,17 @@ func refusalPromises() []promise {
 			return refused(t, "listing", "", err)
 		}},
 		{sentence: "MFA delete keeps versions from everyone without a token", kept: mfaDelete},
+		{sentence: "MFA delete is not shown until it was set, then Enabled, then Disabled", kept: func(t testing.TB, s *store) error {
+			b := s.versioned(t)
+			got := []types.MFADeleteStatus{s.versioning(t, b).MFADelete}
+			for _, status := range []types.MFADelete{types.MFADeleteEnabled, types.MFADeleteDisabled} {
+				_, err := s.PutBucketVersioning(t.Context(), withMFA(b, status, aws.String(token)))
+				must(t, "set MFA delete", err)
+				got = append(got, s.versioning(t, b).MFADelete)
+			}
+			return first(differ("MFADelete", []types.MFADeleteStatus{"", types.MFADeleteStatusEnabled, types.MFADeleteStatusDisabled}, got),
+				differ("status", types.BucketVersioningStatusEnabled, s.versioning(t, b).Status))
+		}},
 		{sentence: "MFA delete can be set only with a token", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			_, err := s.PutBucketVersioning(t.Context(), withMFA(b, types.MFADeleteEnabled, nil))
@@ -45,13 +56,16 @@ func wrongOwner(t testing.TB, s *store) error {
 	_, put := s.PutObject(ctx, &sdk.PutObjectInput{Bucket: &b, Key: key, ExpectedBucketOwner: who})
 	_, get := s.GetObject(ctx, &sdk.GetObjectInput{Bucket: &b, Key: key, ExpectedBucketOwner: who})
 	_, versioning := s.GetBucketVersioning(ctx, &sdk.GetBucketVersioningInput{Bucket: &b, ExpectedBucketOwner: who})
-	_, tags := s.GetObjectTagging(ctx, &sdk.GetObjectTaggingInput{Bucket: &b, Key: key, ExpectedBucketOwner: who})
+	_, report := s.PutObject(ctx, &sdk.PutObjectInput{Bucket: &b, Key: aws.String("new"), IfNoneMatch: aws.String("*"), ExpectedBucketOwner: who})
+	_, list2 := s.ListObjectsV2(ctx, &sdk.ListObjectsV2Input{Bucket: &b, ExpectedBucketOwner: who})
+	marks := s.marksErrors(t, b, *key, *id, who)
 	_, lock := s.GetObjectLockConfiguration(ctx, &sdk.GetObjectLockConfigurationInput{Bucket: &b, ExpectedBucketOwner: who})
 	const want = "AccessDenied"
 	return first(
 		refused(t, "ListObjectVersions", want, list), refused(t, "DeleteObjects", want, batch), refused(t, "DeleteObject", want, del),
 		refused(t, "PutObject", want, put), refused(t, "GetObject", want, get), refused(t, "GetBucketVersioning", want, versioning),
-		refused(t, "GetObjectTagging", want, tags), refused(t, "GetObjectLockConfiguration", want, lock),
+		refused(t, "PutObject If-None-Match", want, report), refused(t, "ListObjectsV2", want, list2), refused(t, "GetObjectLockConfiguration", want, lock),
+		refused(t, "GetObjectTagging", want, marks.tags), refused(t, "GetObjectLegalHold", want, marks.hold), refused(t, "GetObjectRetention", want, marks.retention),
 		differ("listing", contentsOf([]item{{"k", *id, false, true}}), s.everything(t, b)))
 }
 

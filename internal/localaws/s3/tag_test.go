@@ -78,6 +78,22 @@ func tagPromises() []promise {
 			_, marked := s.tags(t, b, "m", s.mark(t, b, "m"))
 			return first(refused(t, "version", "NoSuchVersion", version), refused(t, "key", "NoSuchKey", key), refused(t, "marker", "MethodNotAllowed", marked))
 		}},
+		{sentence: "tags of odd keys are read by version id, and an absent version of them is told", kept: func(t testing.TB, s *store) error {
+			b := s.versioned(t)
+			for _, key := range []string{"sp ace", "pl+us", "en%2Fcoded", "a//b", "d/../x", "emoji-\U0001F600", "e\u0301", `xml<&>"'x`, "q?u#f"} {
+				old := s.put(t, b, key, "1")
+				s.put(t, b, key, "2")
+				must(t, "tag "+key, s.tag(t, b, key, old, "custody-hold", "1"))
+				got, err := s.tags(t, b, key, old)
+				must(t, "tags of "+key, err)
+				s.remove(t, b, key, old)
+				_, gone := s.tags(t, b, key, old)
+				if err := first(differ(key, map[string]string{"custody-hold": "1"}, got), refused(t, key, "NoSuchVersion", gone)); err != nil {
+					return err
+				}
+			}
+			return nil
+		}},
 		{sentence: "tags that S3 does not take are refused", kept: func(t testing.TB, s *store) error {
 			b := s.versioned(t)
 			s.put(t, b, "k", "")
