@@ -155,7 +155,9 @@ func versionsOf(batch []candidate) []retention.Version {
 	return vs
 }
 
-// readFacts reads what the decisions of this round rest on. The holds come last, right before the request.
+// readFacts reads what the decisions of this round rest on. The holds come last, right before the request. Versioning must have
+// been enabled before the listing, too: while it was suspended, a null version that was listed may have given way to a young one
+// of the same name.
 func (s *slice) readFacts(ctx context.Context, batch []candidate) (retention.Facts, error) {
 	f := retention.Facts{Cutoff: s.run.Selection.Cutoff, VersioningEnabled: true}
 	if slices.ContainsFunc(batch, func(c candidate) bool { return c.version.ID == retention.NullID }) {
@@ -163,7 +165,7 @@ func (s *slice) readFacts(ctx context.Context, batch []candidate) (retention.Fac
 		if err != nil {
 			return f, err
 		}
-		f.VersioningEnabled = state == retention.VersioningEnabled
+		f.VersioningEnabled = s.versioned && state == retention.VersioningEnabled
 	}
 	f.Now = s.now() // before the read: holds are at least as young as this
 	held, err := s.holds.Covering(ctx, s.run.Scope)

@@ -18,6 +18,7 @@ type slice struct {
 	token     string // made before the run is acquired, so that a lost answer is recognised
 	run       inbox.Run
 	ask       retention.Ask // which marks of a version are read
+	versioned bool          // versioning was enabled before anything was listed, see readFacts
 	ledger    *ledger
 	movedOn   atomic.Bool // a write was refused: batches on their way begin no further request
 	renewedAt time.Time   // when the lease was last written
@@ -104,6 +105,7 @@ func (s *slice) checkBucket(ctx context.Context) error {
 	case b.MFADelete:
 		return inbox.Failed(inbox.CategoryMFADelete, fmt.Errorf("bucket %s has MFA delete enabled", bucket))
 	}
+	s.versioned = b.Versioning == retention.VersioningEnabled
 	s.ask = retention.Ask{Tags: s.settings.CheckTags, Locks: b.ObjectLock}
 	return nil
 }
