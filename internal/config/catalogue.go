@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"custody/internal/command"
+	"custody/internal/signature"
 )
 
 // Function is who reads a setting.
@@ -113,7 +114,7 @@ func Settings() []Setting {
 			Pattern: oneCommand + `(,` + oneCommand + `){0,2}`, more: commandTypes,
 			Allowed: "a comma-separated list of command types, each once, of cleanup.run, listing.expire and reservation.expire"},
 		{Name: "CUSTODY_SIGNATURE_SCHEME", Template: true, Default: "timestamped", ReadBy: webhook,
-			Values: []string{"timestamped"}, Allowed: "timestamped"},
+			Values: signature.SchemeNames(), Allowed: "one of " + strings.Join(signature.SchemeNames(), ", ")},
 		{Name: "CUSTODY_SIGNING_SECRET", Template: true, ReadBy: webhook,
 			Pattern: `(` + secretARN + `)?`, Allowed: "the whole ARN of a Secrets Manager secret, with its six random characters"},
 		{Name: "CUSTODY_SIGNING_KEYS", Secret: true, ReadBy: webhook,

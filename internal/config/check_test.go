@@ -20,7 +20,7 @@ func TestCheckTakesAndRefuses(t *testing.T) {
 		"CUSTODY_RESERVATIONS_TABLE": {[]string{"", "seats", "a.b-c_D"}, []string{"ab", "seats!", strings.Repeat("a", 256)}},
 		"CUSTODY_LISTING_PREFIXES": {[]string{"{listing_id}/", "search/{listing_id}/,reservations/{listing_id}/"},
 			[]string{"", "search/", "search/{listing_id}", "search/{warehouse_id}/", "search/{listing_id}/,search/{listing_id}/new/", "/{listing_id}/"}},
-		"CUSTODY_SIGNATURE_SCHEME": {[]string{"timestamped"}, []string{"", "none", "body"}},
+		"CUSTODY_SIGNATURE_SCHEME": {[]string{"timestamped", "standard-webhooks", "body"}, []string{"", "none", "Body"}},
 		"CUSTODY_SIGNING_SECRET":   {[]string{"", arn + "custody/keys-AbCdEf"}, []string{"custody", arn + "custody", arn + "*-AbCdEf"}},
 		"CUSTODY_SIGNING_KEYS":     {[]string{"", `{"k1":"a"}`, " {\n} "}, []string{"a key", `["k1"]`}},
 		"CUSTODY_REPLAY_WINDOW":    {[]string{"1s", "300s", "1h30m", "24h"}, []string{"", "0s", "-5m", "300", "5", "24h1s", "1.5h", "5m "}},
