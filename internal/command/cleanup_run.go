@@ -12,8 +12,11 @@ const CleanupRun = "cleanup.run"
 // WarehousePlaceholder stands for the warehouse's id in the stack's warehouse prefixes.
 const WarehousePlaceholder = "{warehouse_id}"
 
+const warehouseScope = "warehouse"
+
 func cleanupRun() kind {
 	return kind{
+		scope:    warehouseScope,
 		prefixes: func(s Settings) []Template { return templates(WarehousePlaceholder, s.WarehousePrefixes) },
 		names:    []string{"run_id", "warehouse_id", "expired_before"},
 		build:    buildCleanupRun,
@@ -27,7 +30,7 @@ func buildCleanupRun(f *fields, s Settings) Command {
 	return Command{
 		Type:  CleanupRun,
 		Run:   inbox.RunKey{Type: CleanupRun, Key: runID},
-		Scope: "warehouse:" + warehouse,
+		Scope: scopeOf(warehouseScope, warehouse),
 		Selection: inbox.Selection{
 			Bucket:   s.Bucket,
 			Prefixes: fillPrefixes(s.WarehousePrefixes, WarehousePlaceholder, warehouse),

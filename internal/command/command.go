@@ -40,6 +40,8 @@ type Settings struct {
 
 // kind is one command type.
 type kind struct {
+	// scope is the word that the scopes of its runs begin with; "" where it starts none.
+	scope string
 	// prefixes are the templates of the key prefixes that the type selects by; nil where it selects no objects.
 	prefixes func(Settings) []Template
 	// names are the fields of the payload.

@@ -14,8 +14,11 @@ const ListingExpire = "listing.expire"
 // ListingPlaceholder stands for the listing's id in the stack's listing prefixes.
 const ListingPlaceholder = "{listing_id}"
 
+const listingScope = "listing"
+
 func listingExpire() kind {
 	return kind{
+		scope:    listingScope,
 		prefixes: func(s Settings) []Template { return templates(ListingPlaceholder, s.ListingPrefixes) },
 		names:    []string{"listing_id", "generation", "expired_at"},
 		build:    buildListingExpire,
@@ -32,7 +35,7 @@ func buildListingExpire(f *fields, s Settings) Command {
 	return Command{
 		Type:  ListingExpire,
 		Run:   inbox.RunKey{Type: ListingExpire, Key: fmt.Sprintf("listing-%s:expiry-%s", listing, number)},
-		Scope: "listing:" + listing,
+		Scope: scopeOf(listingScope, listing),
 		Selection: inbox.Selection{
 			Bucket:   s.Bucket,
 			Prefixes: fillPrefixes(s.ListingPrefixes, ListingPlaceholder, listing),

@@ -154,7 +154,8 @@ func Settings() []Setting {
 			Pattern: `([0-9]{12})?`, Allowed: "empty or an account id of 12 digits"},
 		{Name: "CUSTODY_DELETE_SCOPES", Template: true, ReadBy: cleanup,
 			Pattern: `(\*|` + oneScope + `(,` + oneScope + `)*)?`, more: knownScopes,
-			Allowed: "empty, * or a comma-separated list of scopes such as warehouse:wh-17 (the words are warehouse and listing)"},
+			Allowed: "empty, * or a comma-separated list of scopes such as warehouse:wh-17 (the words are " +
+				strings.Join(command.ScopeWords(), " and ") + ")"},
 		{Name: "CUSTODY_CHECK_TAGS", Template: true, Default: "true", ReadBy: cleanup,
 			Values: []string{"true", "false"}, Allowed: "true or false"},
 		{Name: "CUSTODY_REPORT_BUCKET", Template: true, ReadBy: cleanup,

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"custody/internal/command"
 )
 
 const maxDuration = time.Duration(math.MaxInt64)
@@ -106,8 +108,8 @@ func knownScopes(value string) error {
 		return nil
 	}
 	for scope := range strings.SplitSeq(value, ",") {
-		word, _, _ := strings.Cut(scope, ":")
-		if word != "warehouse" && word != "listing" {
+		if !command.ValidScope(scope) { // the pattern holds: only the word is left
+			word, _, _ := strings.Cut(scope, ":")
 			return fmt.Errorf("has the unknown scope word %q", word)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"custody/internal/command"
 	"custody/internal/retention"
-	"custody/internal/signature"
 )
 
 const (
@@ -25,16 +25,12 @@ func Reasons() []retention.Reason {
 	}
 }
 
-// scopeWords are the kinds of things that runs delete for. A hold on a scope that no run has would protect nothing, silently.
-func scopeWords() []string { return []string{"warehouse", "listing"} }
-
-// CheckScope says what is wrong with a scope.
+// CheckScope says what is wrong with a scope. A hold on one that no run has would protect nothing, silently.
 func CheckScope(scope string) error {
-	word, id, _ := strings.Cut(scope, ":")
-	if scope == retention.ScopeAll || slices.Contains(scopeWords(), word) && signature.ValidID(id) {
+	if scope == retention.ScopeAll || command.ValidScope(scope) {
 		return nil
 	}
-	return invalid("scope", "is %q, it must be * for all, or warehouse: or listing: and an id, such as warehouse:wh-17", scope)
+	return invalid("scope", "is %q, it must be * for all, or %s", scope, command.ScopeRule())
 }
 
 // CheckHold says everything that is wrong with a hold that is to be added.

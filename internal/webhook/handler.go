@@ -32,6 +32,14 @@ type Store interface {
 	Alias(ctx context.Context, d inbox.Delivery) (*inbox.Delivery, error)
 }
 
+// Commands reads payloads, and only those that are authentic.
+type Commands interface {
+	// Decode reads one payload. A *command.Error says that it is no valid command.
+	Decode(body []byte) (command.Command, error)
+	// Accepts reports whether the stack takes commands of the type.
+	Accepts(commandType string) bool
+}
+
 // Settings is what the stack decides about its front door.
 type Settings struct {
 	Path         string        // exactly as it stands in the request
@@ -50,7 +58,7 @@ type Handler struct {
 	Settings     Settings
 	Scheme       signature.Scheme
 	Keys         Keys
-	Commands     *command.Decoder
+	Commands     Commands
 	Store        Store
 	Reservations Reservations     // required where Commands accept a reservation.expire
 	Now          func() time.Time // nil: time.Now
