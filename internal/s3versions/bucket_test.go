@@ -36,13 +36,7 @@ func TestABucketIsWhatItsConfigurationSays(t *testing.T) {
 			},
 			retention.Bucket{Versioning: retention.VersioningSuspended}},
 		"never enabled": {
-			func(t *testing.T, r *record) *s3.Client {
-				c := clientOf(t, r.wrap(locals3.New(locals3.Options{})))
-				if _, err := c.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: aws.String(bucket)}); err != nil {
-					t.Fatal(err)
-				}
-				return c
-			},
+			func(t *testing.T, r *record) *s3.Client { return never(t, r.wrap) },
 			retention.Bucket{Versioning: retention.VersioningNever}},
 		"Object Lock": {
 			func(t *testing.T, r *record) *s3.Client { return lockable(t, locals3.Options{}, r.wrap) },
@@ -140,6 +134,38 @@ func everything(c *s3versions.Client) map[string]func(context.Context) error {
 			return err
 		},
 		"delete": func(ctx context.Context) error { _, err := c.Delete(ctx, bucket, v, later()); return err },
+	}
+}
+
+func TestABucketThatIsNotThereOrNotOursIsNamedByEveryRequest(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		client func(*testing.T) *s3.Client
+		owner  string
+		want   inbox.Category
+	}{
+		"no such bucket": {func(t *testing.T) *s3.Client { return clientOf(t, locals3.New(locals3.Options{})) }, account, inbox.CategoryNoSuchBucket},
+		"another owner":  {func(t *testing.T) *s3.Client { return local(t, nil) }, "111111111111", inbox.CategoryWrongOwner},
+		"another owner, and versioning may not be read": {
+			func(t *testing.T) *s3.Client { return local(t, refuse(403, denied, reading("versioning"))) }, "111111111111", inbox.CategoryAccessDenied},
+		"access denied to everything": {
+			func(t *testing.T) *s3.Client {
+				return local(t, refuse(403, denied, func(r *http.Request) bool { return r.Method != http.MethodPut }))
+			}, account, inbox.CategoryAccessDenied},
+		"access denied to everything but the versioning": {
+			func(t *testing.T) *s3.Client {
+				return local(t, refuse(403, denied, func(r *http.Request) bool { return r.Method != http.MethodPut && !reading("versioning")(r) }))
+			}, account, inbox.CategoryAccessDenied},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for request, do := range everything(s3versions.New(tt.client(t), tt.owner, time.Now)) {
+				if err := do(t.Context()); err == nil || inbox.CategoryOf(err) != tt.want {
+					t.Errorf("%s: category %s of %v, want %s", request, inbox.CategoryOf(err), err, tt.want)
+				}
+			}
+		})
 	}
 }
 

@@ -105,7 +105,7 @@ func (d *deletion) sendTogether(ctx context.Context, which []int) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("delete %d versions from bucket %s: %w", len(ids), d.bucket, d.behind(ctx, d.bucket, err))
+		return fmt.Errorf("delete %d versions from bucket %s: %w", len(ids), d.bucket, d.behind(ctx, d.bucket, err, true))
 	}
 	return d.ledger.read(out, d.vs, which)
 }

@@ -20,9 +20,9 @@ func isGone(err error) bool {
 }
 
 // behind tells what a refused request to a whole bucket was refused for: S3 gives the same 403 for a bucket of another owner, a
-// missing second factor and a missing permission, and the bucket's versioning tells them apart. Where that cannot be read, the
-// refusal stands as it is. Other errors pass.
-func (c *Client) behind(ctx context.Context, bucket string, err error) error {
+// missing permission and, where versions are deleted, a missing second factor. The bucket's versioning tells them apart; where
+// that cannot be read, the refusal stands as it is. Other errors pass.
+func (c *Client) behind(ctx context.Context, bucket string, err error, deletes bool) error {
 	if inbox.CategoryOf(err) != inbox.CategoryAccessDenied {
 		return err
 	}
@@ -30,7 +30,7 @@ func (c *Client) behind(ctx context.Context, bucket string, err error) error {
 	switch {
 	case inbox.CategoryOf(unread) == inbox.CategoryWrongOwner:
 		return inbox.Failed(inbox.CategoryWrongOwner, fmt.Errorf("%w: %w", unread, err))
-	case unread == nil && out.MFADelete == types.MFADeleteStatusEnabled:
+	case unread == nil && deletes && out.MFADelete == types.MFADeleteStatusEnabled:
 		return inbox.Failed(inbox.CategoryMFADelete, fmt.Errorf("bucket %s has MFA delete enabled: %w", bucket, err))
 	}
 	return err

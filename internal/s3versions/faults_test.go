@@ -2,7 +2,10 @@ package s3versions_test
 
 import (
 	"bytes"
+	"encoding/base64"
+	"encoding/binary"
 	"encoding/xml"
+	"hash/crc32"
 	"io"
 	"net/http"
 	"strings"
@@ -106,6 +109,7 @@ func pagesOf(n string) wrapper {
 
 // batch is what a DeleteObjects names, as S3 reads it.
 type batch struct {
+	Quiet   bool
 	Objects []struct {
 		Key string
 		ID  string `xml:"VersionId"`
@@ -124,6 +128,38 @@ func readBatch(t *testing.T, r *http.Request) batch {
 		t.Errorf("%v in %q", err, body)
 	}
 	return b
+}
+
+// withoutOne takes a key out of a DeleteObjects before the engine sees it, and returns the error that belongs into the answer in its
+// place; "" when the key is not in it.
+func withoutOne(t *testing.T, r *http.Request, key string) string {
+	t.Helper()
+	type object struct {
+		Key string
+		ID  string `xml:"VersionId"`
+	}
+	out := struct {
+		XMLName xml.Name `xml:"Delete"`
+		Objects []object `xml:"Object"`
+	}{}
+	refusal := ""
+	for _, o := range readBatch(t, r).Objects {
+		if o.Key != key {
+			out.Objects = append(out.Objects, object(o))
+			continue
+		}
+		refusal += "<Error><Key>" + o.Key + "</Key><VersionId>" + o.ID + "</VersionId><Code>" + denied + "</Code></Error>"
+	}
+	body, err := xml.Marshal(out)
+	if err != nil {
+		t.Error(err)
+	}
+	sum := make([]byte, 4)
+	binary.BigEndian.PutUint32(sum, crc32.ChecksumIEEE(body))
+	r.Header.Set("X-Amz-Checksum-Crc32", base64.StdEncoding.EncodeToString(sum))
+	r.Header.Del("X-Amz-Content-Sha256")
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	return refusal
 }
 
 // denyAll is a bucket policy that lets nobody delete a version: S3 refuses each version by itself.

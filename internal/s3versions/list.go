@@ -32,7 +32,7 @@ func (c *Client) Page(ctx context.Context, bucket, prefix string, after retentio
 	})
 	if err != nil {
 		return retention.Page{}, fmt.Errorf("list %s/%s behind %q: %w", bucket, prefix, after.Key,
-			c.behind(ctx, bucket, s3errors.Translate(ctx, err)))
+			c.behind(ctx, bucket, s3errors.Translate(ctx, err), false))
 	}
 	page, err := read(out, after)
 	if err != nil {

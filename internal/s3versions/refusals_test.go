@@ -212,6 +212,11 @@ func TestMFADeleteIsNamed(t *testing.T) {
 	if _, err := sdk.HeadObject(t.Context(), &s3.HeadObjectInput{Bucket: aws.String(bucket), Key: aws.String("a")}); err != nil {
 		t.Errorf("the version is gone: %v", err)
 	}
+	listing := local(t, refuse(403, denied, reading("versions")))
+	wantMFA(t, listing)
+	if _, err := s3versions.New(listing, "", time.Now).Page(t.Context(), bucket, "", retention.Marker{}); inbox.CategoryOf(err) != inbox.CategoryAccessDenied {
+		t.Errorf("a refused listing: %v, want category %s, for it needs no second factor", err, inbox.CategoryAccessDenied)
+	}
 	denying := local(t, refuse(403, denied, func(r *http.Request) bool { return deletingTogether(r) || reading("versioning")(r) }))
 	if _, err := s3versions.New(denying, "", time.Now).Delete(t.Context(), bucket, plain, later()); inbox.CategoryOf(err) != inbox.CategoryAccessDenied {
 		t.Errorf("nothing may be asked: %v, want category %s", err, inbox.CategoryAccessDenied)
