@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -188,56 +187,27 @@ func TestARequestWithoutAnAnswerIsOnRecordAsSuch(t *testing.T) {
 func TestADryRunSelectsExactlyWhatADeleteRunDeletes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		w := newWorld(t)
-		w.reporting()
-		w.set.CheckTags = true
-		for range rapid.IntRange(1, 25).Draw(rt, "writes") {
-			k := rapid.SampledFrom([]string{"p/a", "p/b", "p/b/c", "p/d"}).Draw(rt, "key")
-			w.at(cutoff.Add(time.Duration(rapid.IntRange(-2, 1).Draw(rt, "age")) * time.Second))
-			if rapid.IntRange(0, 3).Draw(rt, "delete marker") == 0 {
-				w.mark(k)
-				continue
+		p := stillPlans().Draw(rt, "plan")
+		p.Holds = slices.DeleteFunc(p.Holds, func(h holding) bool { return h.Kind == "stop" })
+		s := stage(t, p)
+		s.hands.reporting()
+		s.hands.at(cutoff.Add(beforehand))
+		named := func(run string, scopes []string, fate report.Fate) []string {
+			s.hands.set.DeleteScopes = scopes
+			if got := s.work(run); got.State != inbox.StateDone {
+				rt.Fatalf("the run is %s: %+v\n%s", got.State, got.LastError, p)
 			}
-			id := w.put(k)
-			if rapid.IntRange(0, 4).Draw(rt, "tag") == 0 {
-				w.tag(k, id, "custody-hold", "true")
+			out := []string{}
+			for _, v := range s.hands.history(s.hands.key) {
+				if v.Fate == fate {
+					out = append(out, v.Key+" "+v.VersionID)
+				}
 			}
+			slices.Sort(out)
+			return out
 		}
-		if rapid.Bool().Draw(rt, "hold") {
-			w.hold(map[string]any{"scope": scope, "hold_id": "h", "prefix": "p/b", "reason": "legal_hold"})
-		}
-		w.set.DeleteScopes = nil
-		selected := []string{}
-		for _, v := range w.work(rt, "dry") {
-			if v.Fate == report.FateDryRun {
-				selected = append(selected, v.Key+" "+v.VersionID)
-			}
-		}
-		w.set.DeleteScopes = []string{"*"}
-		deleted := []string{}
-		for _, v := range w.work(rt, "wet") {
-			if v.Fate == report.FateDeleted {
-				deleted = append(deleted, v.Key+" "+v.VersionID)
-			}
-		}
-		slices.Sort(selected)
-		slices.Sort(deleted)
-		if diff := cmp.Diff(selected, deleted); diff != "" {
-			rt.Errorf("selected by the dry run and deleted (-dry +wet):\n%s", diff)
+		if diff := cmp.Diff(named("dry", nil, report.FateDryRun), named("wet", []string{"*"}, report.FateDeleted)); diff != "" {
+			rt.Errorf("selected by the dry run and deleted (-dry +wet):\n%s%s", diff, p)
 		}
 	})
-}
-
-// work claims a run of its own, works it to its end, and returns its report.
-func (w *world) work(rt *rapid.T, run string) []report.Version {
-	was := key
-	defer func() { w.key = was }()
-	w.key = inbox.RunKey{Type: "cleanup.run", Key: run}
-	w.at(day)
-	wake := w.claim(cutoff, "p/")
-	w.at(later)
-	if got := w.deliver(w.t.Context(), "rec-"+run, wake); got.Outcome != inbox.SliceCompleted {
-		rt.Fatalf("the slice ended as %s: %s", got.Outcome, got.Problem)
-	}
-	return w.history(w.key)
 }

@@ -28,7 +28,8 @@ type judge struct {
 
 	reads     []holdsRead
 	enabled   bool           // the first answer of this slice about versioning was Enabled
-	versioned bool           // and so was the last one, since the last request
+	versioned bool           // and so was one since the holds were read
+	rests     bool           // and so was one right before the holds were read that requests rest on now
 	uneasy    bool           // versioning was suspended since the first: I1 and I3 say nothing of null versions
 	asked     map[name]marks // what the last answer said of the version's marks, if it was asked
 
@@ -45,7 +46,9 @@ type row struct {
 	expires            time.Time
 }
 
+// holdsRead is a look at the rows of one scope, or at those for all.
 type holdsRead struct {
+	of   string
 	at   time.Time
 	rows []row // in force
 }
@@ -115,7 +118,13 @@ func (j *judge) scanBegan() {
 	j.look()
 }
 
-func (j *judge) holdsRead() { j.reads = append(j.reads, holdsRead{j.now(), j.inForce()}) }
+func (j *judge) holdsRead(of string) {
+	rows := slices.DeleteFunc(j.inForce(), func(r row) bool { return r.scope != of })
+	j.reads = append(j.reads, holdsRead{of, j.now(), rows})
+	if of == scope {
+		j.rests, j.versioned = j.versioned, false
+	}
+}
 
 // sliceBegan is the first look at the bucket's versioning.
 func (j *judge) sliceBegan() { j.enabled, j.uneasy = !j.suspended, false }
@@ -181,7 +190,6 @@ func (j *judge) sent(request []name) {
 		}
 	}
 	j.risen(before, now)
-	j.versioned = false
 	j.look()
 }
 
@@ -197,7 +205,7 @@ func (j *judge) gone(v seen, request []name) {
 		return
 	case !j.expired(v):
 		j.wrong("I1: %v of %s is gone, the cutoff is %s", v.name, v.at, j.cutoff)
-	case null && (!j.enabled || j.single && !j.versioned):
+	case null && (!j.enabled || j.single && !j.rests):
 		j.wrong("%v is gone, and versioning was not seen to be enabled before the listing and right before the request", v.name)
 	}
 	if !j.unheld(v.key) {
@@ -214,14 +222,22 @@ func (j *judge) gone(v seen, request []name) {
 }
 
 // unheld is I2: the request rests on holds that were read less than 5 s ago, and none of them covers the key.
-func (j *judge) unheld(key string) bool {
-	reads := j.reads
-	if j.single {
-		reads = reads[max(0, len(reads)-1):]
+func (j *judge) unheld(key string) bool { return j.unheldBy(scope, key) && j.unheldBy("*", key) }
+
+func (j *judge) unheldBy(of, key string) bool {
+	for _, r := range slices.Backward(j.reads) {
+		if r.of != of {
+			continue
+		}
+		fresh := j.now().Before(r.at.Add(5 * time.Second))
+		if fresh && !slices.ContainsFunc(r.rows, func(h row) bool { return h.covers(key) }) {
+			return true
+		}
+		if !fresh || j.single {
+			return false
+		}
 	}
-	return slices.ContainsFunc(reads, func(r holdsRead) bool {
-		return j.now().Before(r.at.Add(5*time.Second)) && !slices.ContainsFunc(r.rows, func(h row) bool { return h.covers(key) })
-	})
+	return false
 }
 
 // risen is I3: behind a request of ours a key shows what it showed before, or nothing.

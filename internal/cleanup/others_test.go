@@ -58,7 +58,7 @@ func (o *others) marking(n name, word string, now time.Time) {
 	if !o.Locking {
 		m = marks{tag: m.tag}
 	}
-	if m == o.judge.marked[n] {
+	if is := o.judge.marked[n]; m == is || is.locked(o.now()) { // S3 takes back no lock, and this needs no more
 		return
 	}
 	o.mark(n, m)

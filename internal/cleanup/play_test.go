@@ -156,7 +156,8 @@ func (p playing) Covering(ctx context.Context, _ string) (held []retention.Hold,
 			}
 			held = append(held, h)
 		}
-		p.judge.holdsRead()
+		p.judge.holdsRead(scope)
+		p.judge.holdsRead("*")
 		return nil
 	})
 	return held, err

@@ -53,8 +53,9 @@ type world struct {
 	direct  *s3.Client // past the observers
 	store   *dynamostore.Store
 	set     cleanup.Settings
-	key     inbox.RunKey    // of the run that claims and events name
-	reports cleanup.Reports // nil: no report is written
+	key     inbox.RunKey                      // of the run that claims and events name
+	reports cleanup.Reports                   // nil: no report is written
+	jitter  func(time.Duration) time.Duration // nil: the worker's own
 
 	mu       sync.Mutex
 	objects  http.Handler     // the S3 engine itself, unobserved
@@ -65,6 +66,21 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
+	return newWorldOver(t, func(h http.Handler) (string, s3.HTTPClient) {
+		server := httptest.NewServer(h)
+		t.Cleanup(server.Close)
+		return server.URL, steady.Client{}
+	})
+}
+
+// newSocketless is a world for those who make a hundred of them: requests go from the SDK to the engines without a network.
+func newSocketless(t *testing.T) *world {
+	t.Helper()
+	return newWorldOver(t, func(h http.Handler) (string, s3.HTTPClient) { return "http://local", straight{h} })
+}
+
+func newWorldOver(t *testing.T, reach func(http.Handler) (endpoint string, client s3.HTTPClient)) *world {
+	t.Helper()
 	w := &world{t: t, key: key, set: cleanup.Settings{
 		DeleteScopes: []string{"*"}, DeleteConcurrency: 4, SliceBudget: time.Hour, LeaseDuration: 90 * time.Second,
 		ScanCeiling: 10, AttemptCeiling: 12, Retention: 24 * time.Hour,
@@ -72,7 +88,7 @@ func newWorld(t *testing.T) *world {
 	w.now.Store(day.UnixNano())
 	objects := locals3.New(locals3.Options{Now: w.clock})
 	w.objects = objects
-	s3Server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+	s3URL, s3Client := reach(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w.mu.Lock()
 		w.requests = append(w.requests, r.Method+" "+operation(r))
 		hook := w.onS3
@@ -83,9 +99,8 @@ func newWorld(t *testing.T) *world {
 		}
 		objects.ServeHTTP(rw, r)
 	}))
-	t.Cleanup(s3Server.Close)
 	tables := localdb.New(localdb.Options{Now: w.clock})
-	dbServer := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+	dbURL, dbClient := reach(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w.mu.Lock()
 		hook := w.onDB
 		w.mu.Unlock()
@@ -95,12 +110,11 @@ func newWorld(t *testing.T) *world {
 		}
 		tables.ServeHTTP(rw, r)
 	}))
-	t.Cleanup(dbServer.Close)
 	who := credentials.NewStaticCredentialsProvider("test", "test", "")
-	w.db = dynamodb.New(dynamodb.Options{Region: "us-east-1", BaseEndpoint: &dbServer.URL, Credentials: who, HTTPClient: steady.Client{}})
-	w.s3 = s3.New(s3.Options{Region: "us-east-1", BaseEndpoint: &s3Server.URL, UsePathStyle: true, Credentials: who, HTTPClient: steady.Client{}})
+	w.db = dynamodb.New(dynamodb.Options{Region: "us-east-1", BaseEndpoint: &dbURL, Credentials: who, HTTPClient: dbClient})
+	w.s3 = s3.New(s3.Options{Region: "us-east-1", BaseEndpoint: &s3URL, UsePathStyle: true, Credentials: who, HTTPClient: s3Client})
 	w.direct = s3.New(s3.Options{
-		Region: "us-east-1", BaseEndpoint: &s3Server.URL, UsePathStyle: true, Credentials: who,
+		Region: "us-east-1", BaseEndpoint: &s3URL, UsePathStyle: true, Credentials: who,
 		HTTPClient: straight{objects},
 	})
 	w.store = dynamostore.New(w.db, "inbox")
@@ -177,6 +191,11 @@ func (w *world) remove(key, id string) {
 
 // wake makes the sweeper's move; false when it was refused.
 func (w *world) wake(now time.Time) bool {
+	w.t.Helper()
+	return w.wakeOf(now, key)
+}
+
+func (w *world) wakeOf(now time.Time, key inbox.RunKey) bool {
 	w.t.Helper()
 	_, err := w.store.Move(w.t.Context(), key, inbox.Wake(), inbox.Change{Now: now, NewWake: w.newID(), WakeBefore: now.Add(-time.Minute)})
 	if _, refused := errors.AsType[*inbox.Refused](err); refused {
@@ -258,6 +277,9 @@ func (w *world) worker() *cleanup.Worker {
 	worker := cleanup.New(w.store, dynamostore.NewHolds(w.db, "holds", slog.New(slog.DiscardHandler)),
 		s3versions.New(w.s3, "", w.clock), w.set, w.clock, w.newID)
 	worker.Reports = w.reports
+	if w.jitter != nil {
+		worker.Jitter = w.jitter
+	}
 	return worker
 }
 
