@@ -3,6 +3,7 @@ package keyring_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -22,15 +23,20 @@ type manager struct {
 	at    time.Time
 	text  *string
 	err   error
+	hangs bool // until the request is given up
 	calls int
 }
 
 func (m *manager) GetSecretValue(
-	_ context.Context, in *secretsmanager.GetSecretValueInput, _ ...func(*secretsmanager.Options),
+	ctx context.Context, in *secretsmanager.GetSecretValueInput, _ ...func(*secretsmanager.Options),
 ) (*secretsmanager.GetSecretValueOutput, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.calls++
+	if m.hangs {
+		<-ctx.Done()
+		return nil, fmt.Errorf("operation error: %w", ctx.Err())
+	}
 	if *in.SecretId != "the-secret" {
 		return nil, &types.ResourceNotFoundException{}
 	}
@@ -55,10 +61,17 @@ func (m *manager) look(t *testing.T, s *keyring.Secret, id string) ([]string, in
 	return ids(keys), m.calls, err
 }
 
-func newSecret() (*manager, *keyring.Secret) {
+func newSecret() (*manager, *keyring.Secret) { return newSecretOf(signature.Timestamped{}) }
+
+func newSecretOf(scheme signature.Scheme) (*manager, *keyring.Secret) {
 	m := &manager{at: now()}
 	m.hold(`{"k1":"a"}`)
-	return m, keyring.NewSecret(m, "the-secret", signature.Timestamped{}, m.now)
+	return m, keyring.NewSecret(m, "the-secret", scheme, m.now)
+}
+
+// source is what a keyring is for the front door.
+type source interface {
+	Active(ctx context.Context, id string, at time.Time) (signature.Keys, error)
 }
 
 // step is one look at the keyring and what must come of it.
@@ -98,6 +111,7 @@ func TestSecretIsFetchedCachedAndRotated(t *testing.T) {
 			{"not again", nil, "k9", k1, 0, nil},
 			{"nor for a name that can be no key's", later(time.Minute), "k9,k9", k1, 0, nil},
 			{"nor without a name", nil, "", k1, 0, nil},
+			{"nor for a name that is known, whatever its signature", later(time.Minute), "k1", k1, 0, nil},
 		},
 		"old keys serve on while the store is down, up to a bound": {
 			{"the first request fetches", nil, "", k1, 1, nil},

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // Key is one signing key with its id. Its text cannot be printed, logged or marshalled: it sits in a closure, which even
@@ -34,9 +35,12 @@ func (k Key) text() string {
 	return k.reveal()
 }
 
-// Blank reports whether the key holds nothing but whitespace. Such a key is never a key, in no scheme: HMAC takes an empty
-// one without complaint, and everybody knows it.
-func (k Key) Blank() bool { return strings.TrimSpace(k.text()) == "" }
+// Blank reports whether the key holds nothing that could be seen: whitespace, NUL and other invisible characters at most.
+// Such a key is never a key, in no scheme: HMAC takes an empty one without complaint, and everybody knows it. HMAC also fills
+// a short key up with NULs (RFC 2104, section 2), so one of NULs alone is the empty key.
+func (k Key) Blank() bool { return !strings.ContainsFunc(k.text(), visible) }
+
+func visible(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) }
 
 var errBlank = errors.New("must not be blank")
 

@@ -53,7 +53,7 @@ func dated() []dialect { return []dialect{timestamped(), standardWebhooks()} }
 
 // key gives the text the form that the scheme wants. A blank one stays as it is.
 func (d dialect) key(id, text string) signature.Key {
-	if d.name == signature.SchemeStandardWebhooks && strings.TrimSpace(text) != "" {
+	if d.name == signature.SchemeStandardWebhooks && !key("", text).Blank() {
 		text = signature.SecretPrefix + base64.StdEncoding.EncodeToString([]byte(text))
 	}
 	return key(id, text)
@@ -205,7 +205,8 @@ func TestStandardWebhooksNamesNoKey(t *testing.T) {
 func TestBlankKeysVerifyNothing(t *testing.T) {
 	t.Parallel()
 	for _, d := range dialects() {
-		for sentence, text := range map[string]string{"empty": "", "spaces": "  ", "a newline": "\n", "a no-break space": "\u00a0"} {
+		for sentence, text := range map[string]string{"empty": "", "spaces": "  ", "a newline": "\n", "a no-break space": "\u00a0",
+			"a NUL": "\x00", "64 NULs": strings.Repeat("\x00", 64), "a byte order mark": "\ufeff", "a space of no width": "\u200b \t"} {
 			blank := key("k", text)
 			headers := d.signed(blank, func(h map[string]string) {
 				if _, signed := h[d.signature]; !signed { // the scheme would not even sign with it

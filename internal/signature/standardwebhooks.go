@@ -1,6 +1,7 @@
 package signature
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
@@ -96,23 +97,27 @@ func parseBase64MAC(text string) ([]byte, bool) {
 	return sum, err == nil && len(sum) == sha256.Size
 }
 
-var errNoWebhookSecret = errors.New("must be whsec_ and the key in padded standard base64, without spaces or line breaks")
+var errNoWebhookSecret = errors.New("must be whsec_ and the key, not all zeros, in padded standard base64 without spaces or line breaks")
 
 // webhookSecret decodes a key. The prefix is required: a key of another scheme is often valid base64 by accident, and would
-// then fail request by request and not at the start. The length of a key is its owner's affair; none is no key.
+// then fail request by request and not at the start. The length of a key is its owner's affair; but without a byte other
+// than zero it is the empty key, see Key.Blank.
 func webhookSecret(k Key) ([]byte, error) {
 	text, marked := strings.CutPrefix(k.text(), SecretPrefix)
 	if !marked || strings.ContainsAny(text, "\r\n") {
 		return nil, errNoWebhookSecret
 	}
 	secret, err := base64.StdEncoding.Strict().DecodeString(text)
-	if err != nil || len(secret) == 0 {
-		return nil, errNoWebhookSecret // the library's error quotes nothing, but tells a place within the key
+	if err != nil { // whose text would tell a place within the key
+		return nil, errNoWebhookSecret
+	}
+	if len(bytes.Trim(secret, "\x00")) == 0 {
+		return nil, errNoWebhookSecret
 	}
 	return secret, nil
 }
 
-// CheckKey takes whsec_ and padded base64 of at least one byte. Here a line break behind the key is an error.
+// CheckKey takes whsec_ and padded base64 of bytes that are not all zero. Here a line break behind the key is an error.
 func (StandardWebhooks) CheckKey(k Key) error {
 	_, err := webhookSecret(k)
 	return err

@@ -76,7 +76,7 @@ func TestPublishedVectors(t *testing.T) {
 func TestTheirLibraryAndOursUnderstandEachOther(t *testing.T) {
 	t.Parallel()
 	d := standardWebhooks()
-	for _, secret := range []string{"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwBg==", "whsec_AA=="} {
+	for _, secret := range []string{"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwBg==", "whsec_AQ=="} {
 		theirs, err := standardwebhooks.NewWebhook(secret)
 		if err != nil {
 			t.Fatal(err)
@@ -220,8 +220,11 @@ func TestSecretsOfStandardWebhooks(t *testing.T) {
 	}{
 		"25 bytes":                     {secret, true},
 		"24 bytes":                     {"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", true},
-		"64 bytes":                     {"whsec_" + base64.StdEncoding.EncodeToString(make([]byte, 64)), true},
-		"one byte":                     {"whsec_AA==", true},
+		"64 bytes":                     {"whsec_" + base64.StdEncoding.EncodeToString([]byte(strings.Repeat("k", 64))), true},
+		"one byte":                     {"whsec_AQ==", true},
+		"a zero":                       {"whsec_AA==", false},
+		"64 zeros":                     {"whsec_" + base64.StdEncoding.EncodeToString(make([]byte, 64)), false},
+		"a zero behind a key":          {"whsec_AQA=", true},
 		"no byte":                      {"whsec_", false},
 		"padding alone":                {"whsec_====", false},
 		"no prefix":                    {strings.TrimPrefix(secret, "whsec_"), false},
