@@ -146,14 +146,14 @@ func TestDocsHaveTheFieldsOfEveryLine(t *testing.T) {
 	tel := telemetry.New(&out, "s", slog.LevelInfo)
 	key := inbox.RunKey{Type: "cleanup.run", Key: "r-1"}
 	tel.Delivery(t.Context(), inbox.DeliverySummary{
-		DeliveryID: "d", KeyID: "k", CommandType: key.Type, RunKey: key.Key, Scope: "s", Outcome: inbox.OutcomeAccepted,
+		DeliveryID: "d", KeyID: "k", CommandType: key.Type, RunKey: key.Key, Scope: "s", ReservationID: "r", Outcome: inbox.OutcomeAccepted,
 		Status: 204, Signature: "valid", Problem: "p", Age: time.Second,
 	})
 	tel.Slice(t.Context(), inbox.SliceSummary{
 		Record: "r", Run: key, Scope: "s", Outcome: inbox.SliceCompleted, Mode: inbox.ModeDelete, Category: "c", Problem: "p",
 		Retained: map[string]int64{"other": 1}, InboxToCompletion: time.Second,
 	})
-	tel.Sweep(t.Context(), inbox.SweepSummary{Counted: true, Problem: "p"})
+	tel.Sweep(t.Context(), inbox.SweepSummary{Counted: true, ReservationsRead: true, Problem: "p"})
 
 	want := map[string][]string{}
 	for line := range bytes.Lines(out.Bytes()) {

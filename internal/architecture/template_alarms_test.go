@@ -27,11 +27,7 @@ func TestTemplateAlarmsStandOnMetricsThatArePublished(t *testing.T) {
 				t.Errorf("%s watches the stack %s", id, text(at(d, "Value")))
 			}
 		}
-		published := slices.ContainsFunc(telemetry.Metrics(), func(m telemetry.Metric) bool {
-			return m.Name == p["MetricName"] &&
-				slices.ContainsFunc(m.Dimensions, func(set []string) bool { return slices.Equal(set, dimensions) })
-		})
-		if !published {
+		if !published(text(p["MetricName"]), dimensions) {
 			t.Errorf("%s watches %v by %v, which is not published", id, p["MetricName"], dimensions)
 		}
 	}
@@ -41,9 +37,18 @@ func TestTemplateAlarmsDecideAboutSilenceAndSayWhereToLook(t *testing.T) {
 	t.Parallel()
 	tpl := readTemplate(t)
 	want := map[string]string{
-		"OldestOpenRunAgeAlarm": "breaching", // silence is a dead sweeper
-		"DeadLettersAlarm":      "notBreaching",
-		"WebhookErrorsAlarm":    "notBreaching",
+		"OldestOpenRunAgeAlarm":       "breaching", // silence is a dead sweeper
+		"OverdueReservationsAlarm":    "breaching", // nobody looks
+		"FailedRunsAlarm":             "notBreaching",
+		"DeadLettersAlarm":            "notBreaching",
+		"WebhookErrorsAlarm":          "notBreaching",
+		"UnauthorizedDeliveriesAlarm": "notBreaching",
+		"StaleTimestampsAlarm":        "notBreaching",
+		"ConflictingDeliveriesAlarm":  "notBreaching",
+		"InvalidCommandsAlarm":        "notBreaching",
+		"StreamAgeHighAlarm":          "notBreaching",
+		"FunctionErrorsAlarm":         "notBreaching",
+		"FunctionThrottlesAlarm":      "notBreaching",
 	}
 	got := map[string]string{}
 	for _, id := range tpl.of("AWS::CloudWatch::Alarm") {
@@ -68,12 +73,14 @@ func TestTemplateKnowsTheSecondsOfEveryAlarmAge(t *testing.T) {
 	t.Parallel()
 	tpl := readTemplate(t)
 	want := object{}
-	for _, value := range list(at(tpl.Parameters, "OldestOpenRunAlarm", "AllowedValues")) {
-		age, err := time.ParseDuration(text(value))
-		if err != nil {
-			t.Fatal(err)
+	for _, parameter := range []string{"OldestOpenRunAlarm", "StreamAgeAlarm", "OverdueReservationAlarm"} {
+		for _, value := range list(at(tpl.Parameters, parameter, "AllowedValues")) {
+			age, err := time.ParseDuration(text(value))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want[text(value)] = object{"Value": int(age.Seconds())}
 		}
-		want[text(value)] = object{"Value": int(age.Seconds())}
 	}
 	if diff := cmp.Diff(want, tpl.Mappings["Seconds"]); diff != "" {
 		t.Errorf("seconds (-want +got):\n%s", diff)

@@ -78,7 +78,8 @@ func TestTemplateHasTheSameDefaultsAndChecks(t *testing.T) {
 func TestTemplateHasNoSettingThatNobodyReads(t *testing.T) {
 	t.Parallel()
 	templateAlone := []string{
-		"AlarmTopic", "OldestOpenRunAlarm", "WebhookErrorRateAlarm", "LogRetentionDays", "Architecture",
+		"AlarmTopic", "OldestOpenRunAlarm", "WebhookErrorRateAlarm", "UnauthorizedAlarm", "StaleAlarm", "StreamAgeAlarm",
+		"OverdueReservationAlarm", "LogRetentionDays", "Architecture",
 		"WebhookMemory", "CleanupMemory", "SweeperMemory", "WebhookConcurrency", "CleanupConcurrency",
 	}
 	known := map[string]bool{}
