@@ -191,7 +191,6 @@ func TestADryRunSelectsExactlyWhatADeleteRunDeletes(t *testing.T) {
 		p.Holds = slices.DeleteFunc(p.Holds, func(h holding) bool { return h.Kind == "stop" })
 		s := stage(t, p)
 		s.hands.reporting()
-		s.hands.at(cutoff.Add(beforehand))
 		named := func(run string, scopes []string, fate report.Fate) []string {
 			s.hands.set.DeleteScopes = scopes
 			if got := s.work(run); got.State != inbox.StateDone {

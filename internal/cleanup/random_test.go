@@ -119,13 +119,12 @@ func stage(t *testing.T, pl plan) *staged {
 	h.jitter = func(time.Duration) time.Duration { return 0 }
 	s := &staged{others: newOthers(pl, h, h.clock, cutoff), hands: h}
 	s.fill(cutoff, h.at)
-	h.at(cutoff)
+	h.at(cutoff.Add(beforehand))
 	return s
 }
 
 // watch puts the others and the judge between the worker and the engines.
 func (s *staged) watch() {
-	s.hands.at(cutoff.Add(beforehand))
 	s.judge.look()
 	s.hands.answer(s.serve)
 	s.hands.mu.Lock()
