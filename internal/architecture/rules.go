@@ -36,7 +36,8 @@ func Places() []Place {
 		// a feature in it, it would no longer test the functions but itself.
 		{GroupLocal, []string{"internal/localaws/..."}, []Group{GroupLocal, GroupAdapter, GroupDomain}},
 		// Not one another: what two features share is domain.
-		{GroupFeature, []string{"internal/webhook", "internal/cleanup", "internal/sweeper", "internal/operator"},
+		{GroupFeature, []string{"internal/webhook", "internal/cleanup", "internal/sweeper", "internal/operator",
+			"internal/producer"},
 			[]Group{GroupDomain}},
 		// Not one another: mains put them together.
 		{GroupAdapter, []string{"internal/dynamostore", "internal/keyring", "internal/telemetry", "internal/config"}, []Group{GroupDomain}},

@@ -46,7 +46,7 @@ func codeOf(err error) int {
 	if isA[*operator.NotFoundError](err) {
 		return exitNotFound
 	}
-	if isA[*operator.RefusedError](err) || isA[*operator.ExistsError](err) {
+	if isA[*operator.RefusedError](err) || isA[*operator.ExistsError](err) || isConflict(err) {
 		return exitRefused
 	}
 	return exitFailed

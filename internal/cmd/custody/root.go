@@ -18,18 +18,21 @@ func newRoot(i *interrupts) *cobra.Command {
 		Long: `custody works with a Custody stack from the outside.
 
 Custody takes signed HTTP deliveries into custody before it acknowledges them, and deletes expired S3 object versions
-from there. This tool shows an operator what runs there are and moves them, keeps the holds and the emergency brake, and
-starts the whole of it on this machine.
+from there. This tool shows an operator what runs there are and moves them, keeps the holds and the emergency brake, signs
+and sends deliveries as a producer does, and starts the whole of it on this machine.
 
 The tables are named by --table and --holds-table, or by CUSTODY_TABLE and CUSTODY_HOLDS_TABLE. AWS is reached by
 the standard environment: AWS_PROFILE, AWS_REGION, AWS_ENDPOINT_URL_DYNAMODB and the others.
 
+Sending needs nothing of AWS, but CUSTODY_URL, CUSTODY_SIGNING_KEY and, unless the stack's scheme is timestamped,
+CUSTODY_SIGNATURE_SCHEME.
+
 Exit codes:
   0  done
-  1  failed: the store did not answer, or something is broken
+  1  failed: the store did not answer, a delivery was not acknowledged, or something is broken
   2  the command line cannot be meant
   3  not found: no such run, delivery, hold or brake
-  4  refused: the run's state, or a hold that is there, does not allow it`,
+  4  refused: the run's state, a hold that is there, or an earlier delivery does not allow it`,
 		Example: `  custody local --env-file local.env         # the whole stack on this machine, until Ctrl-C
   . ./local.env && custody runs              # in another shell: what wants attention
   custody show r-1                           # everything about one run`,
@@ -43,7 +46,7 @@ Exit codes:
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%w; `%s --help` lists the flags", err, cmd.CommandPath())
 	})
-	root.AddCommand(newRuns(), newShow(), newHold(), newStop(), newResume(), newLocal(i), newVersion())
+	root.AddCommand(newRuns(), newShow(), newHold(), newStop(), newResume(), newSign(), newSend(), newLocal(i), newVersion())
 	for _, m := range operatorMoves() {
 		root.AddCommand(newMove(m))
 	}

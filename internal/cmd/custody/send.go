@@ -1,0 +1,175 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"time"
+
+	"custody/internal/inbox"
+	"custody/internal/producer"
+
+	"github.com/spf13/cobra"
+)
+
+// sendFlags are the flags of `custody send`.
+type sendFlags struct {
+	delivery         deliveryFlags
+	url              string
+	tries            int
+	within, patience time.Duration
+	asJSON           bool
+}
+
+func newSend() *cobra.Command {
+	var flags sendFlags
+	cmd := &cobra.Command{
+		Use:   "send (--body FILE | --type TYPE ...)",
+		Short: "Sign a delivery and send it, again where that helps, and say what the answer means",
+		Long: `send is a producer's whole side: it signs a delivery, sends it, and says what the answer means. After a 503, a 429,
+another 5xx, a time-out or a broken connection it sends the same delivery again, signed with a fresh timestamp, and
+waits at least as long as the answer's Retry-After says.
+
+204 means that the command is written down durably, not that anything is cleaned up: custody show follows the run.
+
+` + keyWords + `
+
+Exit codes: 0 acknowledged; 1 not acknowledged, or nobody knows; 2 usage; 4 conflict: the delivery id or the run stands
+for something else already.`,
+		Example: `  custody send --type cleanup.run --run-id r-1 --warehouse-id wh-17 --expired-before 2026-08-30T00:00:00Z
+  custody send --type listing.expire --listing-id 4821 --generation 1 --expired-at 2026-08-30T00:00:00Z
+  custody send --body delivery.json --delivery-id d-1 --tries 1`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return flags.send(cmd) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&flags.url, "url", "", "`URL` of the stack's webhook, path included (default: "+urlVariable+")")
+	flags.delivery.add(cmd)
+	f.IntVar(&flags.tries, "tries", 6, "send at most `N` times")
+	f.DurationVar(&flags.within, "within", 2*time.Minute, "begin no try later than this `TIME` after the first")
+	f.DurationVar(&flags.patience, "timeout", 10*time.Second, "wait this `TIME` for each answer")
+	addJSON(cmd, &flags.asJSON)
+	return cmd
+}
+
+func (f *sendFlags) send(cmd *cobra.Command) error {
+	target, err := f.target()
+	if err != nil {
+		return err
+	}
+	if f.tries < 1 || f.within < 0 || f.patience <= 0 {
+		return usagef("--tries must be 1 or more, --within 0s or more, --timeout above 0s")
+	}
+	s, _, err := f.delivery.read(cmd, time.Now())
+	if err != nil {
+		return err
+	}
+	sender := producer.Sender{
+		Signer: s.Signer, URL: target, Tries: f.tries, Within: f.within, Patience: f.patience,
+		OnWait: func(n int, t producer.Try, wait time.Duration) {
+			fmt.Fprintf(cmd.ErrOrStderr(), "custody: try %d: %s; again in %s\n", n, printable(t.String()), wait.Round(time.Second))
+		},
+	}
+	r, err := sender.Send(cmd.Context(), s.Delivery)
+	if err != nil {
+		return fmt.Errorf("%w; whether delivery %s was written down is not known: send it again with --delivery-id %s", err, s.ID, s.ID)
+	}
+	if err := writeResult(cmd.OutOrStdout(), s, r, f.asJSON); err != nil {
+		return err
+	}
+	if !r.Acknowledged() {
+		return &unacknowledgedError{s.ID, r}
+	}
+	return nil
+}
+
+// target is the URL, which must be one that can be posted to.
+func (f *sendFlags) target() (string, error) {
+	given := firstOf(f.url, os.Getenv(urlVariable))
+	if given == "" {
+		return "", usagef("where to? Give --url, or set %s; a stack's output Url has it, and a local stack's env file: . ./local.env", urlVariable)
+	}
+	u, err := url.Parse(given)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return "", usagef("%q is no URL to post to: --url or %s must be like https://abc.lambda-url.eu-central-1.on.aws/", given, urlVariable)
+	}
+	return given, nil
+}
+
+// unacknowledgedError is a delivery that has no 204.
+type unacknowledgedError struct {
+	deliveryID string
+	result     producer.Result
+}
+
+func (e *unacknowledgedError) Error() string {
+	words := fmt.Sprintf("delivery %s is not acknowledged: %s", e.deliveryID, e.result.Try)
+	switch again := "send it again with --delivery-id " + e.deliveryID; {
+	case e.result.Stop == "":
+		return words
+	case e.result.Outcome == inbox.OutcomeNotDue:
+		return fmt.Sprintf("%s; %s, so %s when it is due", words, e.result.Stop, again)
+	default:
+		return fmt.Sprintf("%s; %s, and whether it was written down is not known: %s", words, e.result.Stop, again)
+	}
+}
+
+// conflict reports that the receiver has something else under the delivery's id, or under the run's.
+func (e *unacknowledgedError) conflict() bool { return e.result.Status == http.StatusConflict }
+
+// isConflict is for the exit code.
+func isConflict(err error) bool {
+	e, ok := errors.AsType[*unacknowledgedError](err)
+	return ok && e.conflict()
+}
+
+// resultLine is a sent delivery as JSON.
+type resultLine struct {
+	DeliveryID   string        `json:"delivery_id"`
+	Acknowledged bool          `json:"acknowledged"`
+	Status       int           `json:"status,omitempty"`
+	Outcome      inbox.Outcome `json:"outcome,omitempty"`
+	Problem      string        `json:"problem,omitempty"` // why there was no answer
+	Tries        int           `json:"tries"`
+	Means        string        `json:"means,omitempty"`
+	Do           string        `json:"do,omitempty"`
+	Clock        string        `json:"clock,omitempty"`
+}
+
+func writeResult(w io.Writer, s signing, r producer.Result, asJSON bool) error {
+	line := resultLine{
+		DeliveryID: s.ID, Acknowledged: r.Acknowledged(), Status: r.Status, Outcome: r.Outcome, Tries: r.Tries,
+		Means: r.Means, Do: r.Do, Clock: clock(r.Try),
+	}
+	if r.Err != nil {
+		line.Problem, line.Do = r.Err.Error(), "look at the URL and the network, then send again"
+	}
+	if asJSON {
+		return jsonLine(w, line)
+	}
+	out := sheet{w, widthOf(w)}
+	out.put("Delivery", s.ID)
+	out.put("Answer", fmt.Sprintf("%s, at try %d", r.Try, r.Tries))
+	out.put("Means", line.Means)
+	out.put("Do", line.Do)
+	out.put("Clock", line.Clock)
+	return nil
+}
+
+// clockOff is from where on a clock is worth a word, far below the window of 300 s and far above a slow network.
+const clockOff = 30 * time.Second
+
+// clock tells of a clock that may be the reason for a 401.
+func clock(t producer.Try) string {
+	if t.Status != http.StatusUnauthorized || t.Ahead.Abs() < clockOff {
+		return ""
+	}
+	word := "ahead of"
+	if t.Ahead < 0 {
+		word = "behind"
+	}
+	return fmt.Sprintf("this machine's clock is %s %s the receiver's", t.Ahead.Abs(), word)
+}
