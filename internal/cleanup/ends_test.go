@@ -66,8 +66,17 @@ type holdsFunc func(ctx context.Context) ([]retention.Hold, error)
 
 func (f holdsFunc) Covering(ctx context.Context, _ string) ([]retention.Hold, error) { return f(ctx) }
 
+// bucketOf is what a worker asks of its bucket.
+type bucketOf interface {
+	Bucket(ctx context.Context, bucket string) (retention.Bucket, error)
+	Versioning(ctx context.Context, bucket string) (retention.Versioning, error)
+	Marks(ctx context.Context, bucket string, vs []retention.Version, ask retention.Ask) ([]retention.Marks, error)
+	Page(ctx context.Context, bucket, prefix string, after retention.Marker) (retention.Page, error)
+	Delete(ctx context.Context, bucket string, vs []retention.Version, sendBefore time.Time) ([]retention.Fate, error)
+}
+
 // slice works the only run of a bench once, over the key.
-func (b *bench) slice(ctx context.Context, k *oneKey, holds holdsFunc) inbox.SliceSummary {
+func (b *bench) slice(ctx context.Context, k bucketOf, holds holdsFunc) inbox.SliceSummary {
 	b.t.Helper()
 	run := inbox.NewRun(key, scope, inbox.Selection{Bucket: bucket, Prefixes: []string{"p/"}, Cutoff: cutoff}, "hash", "d-1", time.Now()).Start(b.newID())
 	if existing, err := b.diary.Claim(b.t.Context(), inbox.Claim{Delivery: inbox.Delivery{ID: "d-1"}, Run: run}); err != nil || existing != nil {

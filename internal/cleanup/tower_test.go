@@ -1,0 +1,141 @@
+package cleanup_test
+
+import (
+	"context"
+	"runtime"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"custody/internal/inbox"
+	"custody/internal/retention"
+)
+
+// tower is one key with any number of expired versions, a bit each: number 0 is the current one, n-1 the oldest. It counts how many
+// versions have been listed and not yet been asked to go, which is what a worker has to remember.
+type tower struct {
+	oneKey // the bucket's configuration and marks
+	n      int
+	held   int // a version that is tagged; -1 for none
+
+	mu       sync.Mutex
+	gone     []bool
+	left     int
+	open     int // listed and not yet in a delete request
+	mostOpen int
+	early    int // requests for the current version that came while others were there
+	calls    int
+	heap     []uint64 // bytes in use, at every hundredth delete request
+}
+
+func newTower(n, held int) *tower { return &tower{n: n, held: held, gone: make([]bool, n), left: n} }
+
+func (k *tower) Marks(_ context.Context, _ string, vs []retention.Version, _ retention.Ask) ([]retention.Marks, error) {
+	marks := make([]retention.Marks, len(vs))
+	for i, v := range vs {
+		marks[i].TagHold = v.ID == strconv.Itoa(k.held)
+	}
+	return marks, nil
+}
+
+func (k *tower) Page(_ context.Context, _, prefix string, after retention.Marker) (retention.Page, error) {
+	time.Sleep(20 * time.Millisecond)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	from := 0
+	if after.VersionID != "" {
+		last, err := strconv.Atoi(after.VersionID)
+		if err != nil {
+			return retention.Page{}, err
+		}
+		from = last + 1
+	}
+	p := retention.Page{Versions: make([]retention.Version, 0, 1000)}
+	for i := from; i < k.n; i++ {
+		if k.gone[i] {
+			continue
+		}
+		if len(p.Versions) == 1000 {
+			p.Next = retention.Marker{Key: prefix + "k", VersionID: p.Versions[999].ID}
+			break
+		}
+		v := retention.Version{Key: prefix + "k", ID: strconv.Itoa(i), LastModified: cutoff.Add(-time.Hour), Currency: retention.Noncurrent}
+		if i == 0 {
+			v.Currency = retention.Current
+		}
+		p.Versions = append(p.Versions, v)
+	}
+	k.open += len(p.Versions)
+	k.mostOpen = max(k.mostOpen, k.open)
+	return p, nil
+}
+
+func (k *tower) Delete(_ context.Context, _ string, vs []retention.Version, _ time.Time) ([]retention.Fate, error) {
+	time.Sleep(100 * time.Millisecond)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.calls++; k.calls%100 == 0 {
+		k.measure()
+	}
+	fates := make([]retention.Fate, len(vs))
+	for i, v := range vs {
+		n, err := strconv.Atoi(v.ID)
+		if err != nil {
+			return nil, err
+		}
+		if n == 0 && k.left > 1 {
+			k.early++
+		}
+		k.gone[n] = true
+		k.left--
+		k.open--
+		fates[i].Kind = retention.FateDeleted
+	}
+	return fates, nil
+}
+
+func (k *tower) measure() {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	k.heap = append(k.heap, m.HeapAlloc)
+}
+
+// A worker that remembered what it has listed of a key would hold a million versions here, of some hundred bytes each. The test is
+// not parallel: what others use would be counted, too.
+func TestAKeyOfAMillionVersionsGoesInBoundedMemoryAndItsCurrentOneLast(t *testing.T) {
+	for name, tt := range map[string]struct {
+		held int
+		left int
+	}{
+		"all of it goes":                         {-1, 0},
+		"one in the middle stays, and so does 0": {500_000, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const million = 1_000_000
+				b := newBench(t)
+				b.set.CheckTags = true
+				k := newTower(million, tt.held)
+				got := b.slice(t.Context(), k, noHolds)
+				if got.Outcome != inbox.SliceCompleted || k.left != tt.left || k.early > 0 {
+					t.Errorf("the slice ended as %s, %d versions are left, the current one was sent %d times before its others: %s",
+						got.Outcome, k.left, k.early, got.Problem)
+				}
+				if got.Deleted != int64(million-tt.left) {
+					t.Errorf("%d are counted as deleted, want %d", got.Deleted, million-tt.left)
+				}
+				// Four batches on their way, four that are ready, one that gathers, a page ahead and one that is taken: 11,000.
+				if k.mostOpen > 11_000+1000 {
+					t.Errorf("%d versions were remembered at once", k.mostOpen)
+				}
+				const most = 4 << 20 // 4 bytes for each version
+				if first, last := k.heap[0], k.heap[len(k.heap)-1]; last > first+most {
+					t.Errorf("%d bytes were in use after a hundred batches, and %d in the end", first, last)
+				}
+			})
+		})
+	}
+}
