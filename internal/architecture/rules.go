@@ -15,7 +15,7 @@ const (
 	GroupPart     Group = "part"     // of an adapter: what two of them would otherwise each have
 	GroupDomain   Group = "domain"   // what is true without any outside
 	GroupSupport  Group = "support"  // the domain's help for tests, so that no group may import it
-	GroupProof    Group = "proof"    // the whole product in one process, for tests
+	GroupProof    Group = "proof"    // the whole product, for tests
 	GroupGuard    Group = "guard"    // checks on the module itself
 )
 
@@ -48,7 +48,7 @@ func Places() []Place {
 		{GroupDomain, []string{"internal/inbox", "internal/command", "internal/signature", "internal/retention",
 			"internal/report"}, []Group{GroupDomain}},
 		{GroupSupport, []string{"internal/inbox/inboxtest", "internal/inbox/explore"}, []Group{GroupDomain}},
-		{GroupProof, []string{"internal/invariants/..."}, []Group{GroupProof, GroupLocal, GroupFeature, GroupAdapter, GroupDomain, GroupSupport}},
+		{GroupProof, []string{"internal/invariants/...", "internal/wirecontract"}, []Group{GroupProof, GroupLocal, GroupFeature, GroupAdapter, GroupDomain, GroupSupport}},
 		{GroupGuard, []string{"internal/architecture"}, nil},
 	}
 }

@@ -30,7 +30,7 @@ type urlEventContext struct {
 
 // newURLEvent is the event of one request.
 func newURLEvent(r *http.Request, body []byte, requestID string, now time.Time) []byte {
-	path, query, _ := strings.Cut(r.RequestURI, "?")
+	path, query, _ := strings.Cut(originForm(r), "?")
 	text, isBase64 := encodeBody(r.Header.Get("Content-Type"), body)
 	event := urlEvent{
 		LambdaFunctionURLRequest: events.LambdaFunctionURLRequest{
@@ -53,6 +53,15 @@ func newURLEvent(r *http.Request, body []byte, requestID string, now time.Time) 
 		panic(err) // strings, numbers and maps of strings always encode
 	}
 	return bytes.TrimSpace(out.Bytes())
+}
+
+// originForm is path and query as they were sent, percent signs included. A client may also send the whole URL (RFC 9112, 3.2.2),
+// as one behind a proxy does; the function is told its path all the same.
+func originForm(r *http.Request) string {
+	if strings.HasPrefix(r.RequestURI, "/") {
+		return r.RequestURI
+	}
+	return r.URL.RequestURI()
 }
 
 func eventContext(r *http.Request, path, requestID string, now time.Time) events.LambdaFunctionURLRequestContext {

@@ -118,6 +118,14 @@ func TestURLEventOfAnEmptyRequest(t *testing.T) {
 	}
 }
 
+func TestURLEventOfARequestByTheWholeURL(t *testing.T) {
+	t.Parallel()
+	event, _ := receive(t, "POST http://x/a%2Fb?c=%20 HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
+	if event.RawPath != "/a%2Fb" || event.RawQueryString != "c=%20" {
+		t.Errorf("path %q, query %q", event.RawPath, event.RawQueryString)
+	}
+}
+
 func TestURLEventBody(t *testing.T) {
 	t.Parallel()
 	const base64 = true
