@@ -136,7 +136,7 @@ func TestDocsNameTargetsAndFlagsThatThereAre(t *testing.T) {
 		}
 	}
 	var want, got []string
-	for _, m := range regexp.MustCompile(`f\.\w+Var\(&flags\.\w+, "([a-z-]+)"`).FindAllStringSubmatch(tool, -1) {
+	for _, m := range regexp.MustCompile(`f\.\w+Var\(&flags\.\w+, "([a-z0-9-]+)"`).FindAllStringSubmatch(tool, -1) {
 		want = append(want, "--"+m[1])
 	}
 	for _, row := range tableOf(t, "docs/local-testing.md", "flag", "effect") {

@@ -66,7 +66,7 @@ func TestTemplateFunctionsRunAsAgreed(t *testing.T) {
 	}
 	for _, local := range localaws.Functions() {
 		title := strings.ToUpper(local.Name[:1]) + local.Name[1:]
-		p := tpl.properties(title + "Function")
+		p := tpl.properties(local.LogicalID)
 		want := object{
 			"Role":          object{"Fn::GetAtt": title + "Role.Arn"},
 			"Timeout":       int(local.Timeout.Seconds()),
@@ -81,7 +81,7 @@ func TestTemplateFunctionsRunAsAgreed(t *testing.T) {
 			delete(got, elsewhere)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%sFunction (-want +got):\n%s", title, diff)
+			t.Errorf("%s (-want +got):\n%s", local.LogicalID, diff)
 		}
 		if memory := at(tpl.Parameters, title+"Memory", "Default"); memory != local.Memory {
 			t.Errorf("%s has %v MB, locally %d", title, memory, local.Memory)

@@ -34,7 +34,7 @@ func (s *Stack) Setting(name string) string { return s.settings.values[name] }
 // SigningKey is a key that the webhook takes and its id.
 func (s *Stack) SigningKey() (id, key string) { return s.settings.key.id, s.settings.key.key }
 
-// Function is one of webhook, cleanup and sweeper; it is nil for any other name.
+// Function is one of webhook, cleanup and sweeper; it is nil for any other name, and where the functions run elsewhere.
 func (s *Stack) Function(name string) *lambda.Function { return s.functions[name] }
 
 // FunctionNames lists the functions.

@@ -28,17 +28,18 @@ const (
 
 // FunctionSpec is a function and its size, which are the template's; a test compares them.
 type FunctionSpec struct {
-	Name    string
-	Timeout time.Duration
-	Memory  int // megabytes
+	Name      string
+	LogicalID string // in the template
+	Timeout   time.Duration
+	Memory    int // megabytes
 }
 
 // Functions lists the functions of a stack.
 func Functions() []FunctionSpec {
 	return []FunctionSpec{
-		{webhookFunction, 10 * time.Second, 256},
-		{cleanupFunction, 300 * time.Second, 512},
-		{sweeperFunction, 60 * time.Second, 256},
+		{webhookFunction, "WebhookFunction", 10 * time.Second, 256},
+		{cleanupFunction, "CleanupFunction", 300 * time.Second, 512},
+		{sweeperFunction, "SweeperFunction", 60 * time.Second, 256},
 	}
 }
 

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -23,7 +25,8 @@ type endpoints struct{ url, dynamodb, s3 string }
 // lastPort leaves room for the two ports behind the function URL's.
 const lastPort = 65535 - 2
 
-func openListeners(ctx context.Context, address string, port int) (listeners, error) {
+// openListeners leaves out the parts that run elsewhere; their numbers behind the port stay free.
+func openListeners(ctx context.Context, address string, port int, elsewhere endpoints) (listeners, error) {
 	if address == "" {
 		address = "127.0.0.1"
 	}
@@ -33,9 +36,12 @@ func openListeners(ctx context.Context, address string, port int) (listeners, er
 	l := listeners{host: reachable(address)}
 	var err error
 	for i, part := range []struct {
-		name string
-		into *net.Listener
-	}{{"the function URL", &l.url}, {"DynamoDB", &l.dynamodb}, {"S3", &l.s3}} {
+		name, elsewhere string
+		into            *net.Listener
+	}{{"the function URL", "", &l.url}, {"DynamoDB", elsewhere.dynamodb, &l.dynamodb}, {"S3", elsewhere.s3, &l.s3}} {
+		if part.elsewhere != "" {
+			continue
+		}
 		at := port
 		if port != 0 {
 			at += i
@@ -80,12 +86,16 @@ func (l listeners) close() {
 	}
 }
 
-func (l listeners) endpoints() endpoints {
-	at := func(listener net.Listener) string {
+// endpoints are the parts' own, or those that run elsewhere.
+func (l listeners) endpoints(elsewhere endpoints) endpoints {
+	at := func(listener net.Listener, elsewhere string) string {
+		if listener == nil {
+			return elsewhere
+		}
 		_, port, _ := net.SplitHostPort(listener.Addr().String()) // a listener's own address always splits
 		return "http://" + net.JoinHostPort(l.host, port)
 	}
-	return endpoints{url: at(l.url), dynamodb: at(l.dynamodb), s3: at(l.s3)}
+	return endpoints{url: at(l.url, ""), dynamodb: at(l.dynamodb, elsewhere.dynamodb), s3: at(l.s3, elsewhere.s3)}
 }
 
 // env are the SDKs' own variables for the endpoints of single services.
@@ -95,6 +105,21 @@ func (e endpoints) env() []string {
 		"AWS_ENDPOINT_URL_DYNAMODB_STREAMS=" + e.dynamodb,
 		"AWS_ENDPOINT_URL_S3=" + e.s3,
 	}
+}
+
+// envMap is env of the two that the functions use: none of them reads the stream itself.
+func (e endpoints) envMap() map[string]string {
+	return map[string]string{"AWS_ENDPOINT_URL_DYNAMODB": e.dynamodb, "AWS_ENDPOINT_URL_S3": e.s3}
+}
+
+// checkEndpoint takes the URL of an engine that runs elsewhere, without a path.
+func checkEndpoint(part, endpoint string) error {
+	u, err := url.Parse(endpoint)
+	if endpoint == "" || err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && strings.Trim(u.Path, "/") == "" &&
+		u.RawQuery == "" && u.Fragment == "" && u.User == nil {
+		return nil
+	}
+	return &InvalidOptionsError{fmt.Errorf("the endpoint of %s is %q, must be a URL without a path, such as http://127.0.0.1:8000", part, endpoint)}
 }
 
 // serve answers on a listener until the stack is closed. Requests in work are cut off then: what sent them ends too.

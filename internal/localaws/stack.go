@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -29,6 +30,17 @@ type Options struct {
 	Port int
 	// Listen is the address to listen on; empty means 127.0.0.1.
 	Listen string
+	// DynamoDB and S3 are endpoints of other engines, such as http://127.0.0.1:8000; empty starts our own. What is missing
+	// there is made, and nothing is removed at the end.
+	DynamoDB, S3 string
+	// Lambda is an Invoke endpoint to call the functions through, such as that of `sam local start-lambda`, by their logical
+	// ids; empty starts processes. Start waits for it until ctx ends.
+	Lambda string
+	// SAMEnv is a path to write the functions' variables to, in the form of `sam local … --env-vars`, as soon as the engines
+	// are ready: `sam local` reads it when it starts. Close removes it.
+	SAMEnv string
+	// OnWait is told that everything but the Lambda endpoint is ready.
+	OnWait func()
 	// Functions is a folder with NAME/bootstrap for each function; empty builds them.
 	Functions string
 	// Concurrency is how many events of one function run at once; 0 means [lambda.DefaultConcurrency].
@@ -61,7 +73,9 @@ type Stack struct {
 	endpoints endpoints
 	listeners listeners
 	binaries  binaries
-	functions map[string]*lambda.Function
+	functions map[string]*lambda.Function // none where they run elsewhere
+	remote    map[string]*lambda.Remote   // those that do
+	samEnv    *ReadyFile
 	mapping   *lambda.Mapping
 
 	mu    sync.Mutex
@@ -73,7 +87,7 @@ type Stack struct {
 func Start(ctx context.Context, options Options) (*Stack, error) {
 	s := &Stack{options: options}
 	for _, step := range []func(context.Context) error{
-		s.resolveSettings, s.listen, s.findBinaries, s.serveEngines, s.makeResources, s.startFunctions, s.connect,
+		s.resolveSettings, s.listen, s.findBinaries, s.serveEngines, s.makeResources, s.tellSAM, s.startFunctions, s.connect,
 	} {
 		err := step(ctx)
 		if ctx.Err() != nil {
@@ -95,12 +109,16 @@ func (s *Stack) Close() error {
 	for i := len(after) - 1; i >= 0; i-- {
 		after[i]()
 	}
+	var err error
+	if s.samEnv != nil {
+		err = s.samEnv.Remove()
+	}
 	if s.binaries.temporary != "" {
-		if err := os.RemoveAll(s.binaries.temporary); err != nil {
-			return fmt.Errorf("remove the built functions: %w", err)
+		if removed := os.RemoveAll(s.binaries.temporary); removed != nil {
+			err = errors.Join(err, fmt.Errorf("remove the built functions: %w", removed))
 		}
 	}
-	return nil
+	return err
 }
 
 // Abort kills every process and removes the files, and waits for nothing: for a program about to exit.
@@ -108,8 +126,11 @@ func (s *Stack) Abort() {
 	for _, f := range s.functions {
 		f.Kill()
 	}
+	if s.samEnv != nil {
+		_ = s.samEnv.Remove() // there is nobody left to tell
+	}
 	if s.binaries.temporary != "" {
-		_ = os.RemoveAll(s.binaries.temporary) // there is nobody left to tell
+		_ = os.RemoveAll(s.binaries.temporary)
 	}
 }
 
@@ -127,25 +148,45 @@ func (s *Stack) resolveSettings(context.Context) (err error) {
 	return nil
 }
 
-func (s *Stack) listen(ctx context.Context) (err error) {
-	s.listeners, err = openListeners(ctx, s.options.Listen, s.options.Port)
+func (s *Stack) listen(ctx context.Context) error {
+	err := errors.Join(checkEndpoint("DynamoDB", s.options.DynamoDB), checkEndpoint("S3", s.options.S3),
+		checkEndpoint("Lambda", s.options.Lambda))
 	if err != nil {
 		return err
 	}
+	elsewhere := endpoints{dynamodb: strings.TrimSuffix(s.options.DynamoDB, "/"), s3: strings.TrimSuffix(s.options.S3, "/")}
+	if s.listeners, err = openListeners(ctx, s.options.Listen, s.options.Port, elsewhere); err != nil {
+		return err
+	}
 	s.onClose(s.listeners.close)
-	s.endpoints = s.listeners.endpoints()
+	s.endpoints = s.listeners.endpoints(elsewhere)
 	return nil
 }
 
 func (s *Stack) findBinaries(ctx context.Context) (err error) {
+	if s.options.Lambda != "" {
+		return nil
+	}
 	s.binaries, err = findBinaries(ctx, s.options.Functions)
 	return err
 }
 
 func (s *Stack) serveEngines(context.Context) error {
-	s.serve(s.listeners.dynamodb, wrapped(dynamodb.New(dynamodb.Options{}), s.options.WrapDynamoDB))
-	s.serve(s.listeners.s3, wrapped(s3.New(s3.Options{Now: s.options.Now, Account: lambda.Account}), s.options.WrapS3))
+	if s.listeners.dynamodb != nil {
+		s.serve(s.listeners.dynamodb, wrapped(dynamodb.New(dynamodb.Options{}), s.options.WrapDynamoDB))
+	}
+	if s.listeners.s3 != nil {
+		s.serve(s.listeners.s3, wrapped(s3.New(s3.Options{Now: s.options.Now, Account: lambda.Account}), s.options.WrapS3))
+	}
 	return nil
+}
+
+func (s *Stack) tellSAM(context.Context) (err error) {
+	if s.options.SAMEnv == "" {
+		return nil
+	}
+	s.samEnv, err = s.writeSAMEnv(s.options.SAMEnv)
+	return err
 }
 
 func wrapped(engine http.Handler, wrap func(http.Handler) http.Handler) http.Handler {
@@ -155,7 +196,15 @@ func wrapped(engine http.Handler, wrap func(http.Handler) http.Handler) http.Han
 	return wrap(engine)
 }
 
+// waitForLambda bounds the wait for an Invoke endpoint: long enough to start it in another window.
+const waitForLambda = 5 * time.Minute
+
+var errLambdaWait = fmt.Errorf("no answer within %s", waitForLambda)
+
 func (s *Stack) startFunctions(ctx context.Context) error {
+	if s.options.Lambda != "" {
+		return s.findRemote(ctx)
+	}
 	s.functions = make(map[string]*lambda.Function)
 	for _, spec := range Functions() {
 		f, err := lambda.NewFunction(s.functionConfig(spec))
@@ -167,6 +216,33 @@ func (s *Stack) startFunctions(ctx context.Context) error {
 	}
 	// A function that cannot start is found here and not by the first delivery.
 	return s.warm(ctx)
+}
+
+// findRemote waits for the endpoint. No function is invoked: each event that a function gets here is one that it was sent.
+func (s *Stack) findRemote(ctx context.Context) error {
+	s.remote = make(map[string]*lambda.Remote)
+	for _, spec := range Functions() {
+		s.remote[spec.Name] = lambda.NewRemote(strings.TrimSuffix(s.options.Lambda, "/"), spec.LogicalID)
+	}
+	if s.options.OnWait != nil {
+		s.options.OnWait()
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, waitForLambda, errLambdaWait)
+	defer cancel()
+	return s.remote[webhookFunction].Ready(ctx)
+}
+
+// function is one of the functions, wherever it runs.
+type function interface {
+	lambda.Invoker
+	ARN() string
+}
+
+func (s *Stack) function(name string) function {
+	if remote, elsewhere := s.remote[name]; elsewhere {
+		return remote
+	}
+	return s.functions[name]
 }
 
 func (s *Stack) warm(ctx context.Context) error {
@@ -192,7 +268,7 @@ func (s *Stack) connect(ctx context.Context) error {
 	}
 	life, end := context.WithCancel(context.Background())
 	s.onClose(end)
-	cleanup := s.functions[cleanupFunction]
+	cleanup := s.function(cleanupFunction)
 	s.mapping, err = lambda.StartMapping(life, lambda.MappingOptions{
 		Streams: s.Streams(), StreamARN: streamARN, Function: cleanup, FunctionARN: cleanup.ARN(),
 		Settings: lambda.DefaultMapping(), OnDeadLetter: s.options.OnDeadLetter, OnError: s.options.OnError,
@@ -202,12 +278,12 @@ func (s *Stack) connect(ctx context.Context) error {
 	}
 	s.onClose(s.mapping.Close)
 	schedule, err := lambda.StartSchedule(life, lambda.ScheduleOptions{
-		Name: "sweep", Function: s.functions[sweeperFunction], Every: SweepEvery, OnError: s.options.OnError,
+		Name: "sweep", Function: s.function(sweeperFunction), Every: SweepEvery, OnError: s.options.OnError,
 	})
 	if err != nil {
 		return err
 	}
 	s.onClose(schedule.Close)
-	s.serve(s.listeners.url, lambda.NewURL(s.functions[webhookFunction], nil))
+	s.serve(s.listeners.url, lambda.NewURL(s.function(webhookFunction), nil))
 	return nil
 }

@@ -20,6 +20,9 @@ type localFlags struct {
 	listen   string
 	settings []string
 	envFile  string
+
+	dynamodb, s3, lambda string
+	samEnv               string
 }
 
 func newLocal(i *interrupts) *cobra.Command {
@@ -32,13 +35,20 @@ functions as processes behind a function URL, the stream mapping and the schedul
 Docker. Nothing is kept: with its end, the data, the processes and the env file are gone. Within the module it builds
 the functions; elsewhere it takes those beside itself, as make build leaves them.
 
+Each part can be another one. --dynamodb and --s3 take the endpoint of another engine, in which what is missing is made
+and nothing is removed. --lambda calls the functions through an Invoke endpoint instead of starting processes, so that
+sam local, which has neither function URLs nor stream mappings nor schedules, becomes a whole: --sam-env writes the
+variables that it hands to the containers, and local waits until it answers.
+
 Settings that differ from a deployed stack's defaults: CUSTODY_MIN_OBJECT_AGE=0s, CUSTODY_DELETE_SCOPES=*, every
 command type in CUSTODY_COMMANDS, CUSTODY_WAKE_AFTER=2s, a report bucket, a sweep every 2 s.
 
 The functions' log lines go to stderr, everything else to stdout.`,
 		Example: `  custody local --env-file local.env
   . ./local.env                  # in another shell: the AWS CLI, SDKs and curl reach the stack
-  custody local --port 8080 --set CUSTODY_RECORD_ONLY=true --set CUSTODY_REPLAY_WINDOW=1h`,
+  custody local --port 8080 --set CUSTODY_RECORD_ONLY=true --set CUSTODY_REPLAY_WINDOW=1h
+  custody local --dynamodb http://127.0.0.1:8000
+  custody local --listen 0.0.0.0 --sam-env sam.json --lambda http://127.0.0.1:3001`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runLocal(cmd.Context(), flags, i, &console{out: cmd.OutOrStdout(), log: cmd.ErrOrStderr()})
@@ -48,6 +58,10 @@ The functions' log lines go to stderr, everything else to stdout.`,
 	f.IntVar(&flags.port, "port", 0, "function URL at `N`, DynamoDB at N+1, S3 at N+2 (default: free ports)")
 	f.StringVar(&flags.listen, "listen", "127.0.0.1", "`ADDR`ess to listen on, such as 0.0.0.0 for containers")
 	f.StringArrayVar(&flags.settings, "set", nil, "a setting of the functions, `CUSTODY_NAME=VALUE`; repeatable")
+	f.StringVar(&flags.dynamodb, "dynamodb", "", "use the DynamoDB at this `URL`, such as DynamoDB Local, with its streams")
+	f.StringVar(&flags.s3, "s3", "", "use the S3 at this `URL`")
+	f.StringVar(&flags.lambda, "lambda", "", "invoke the functions through the Invoke endpoint at this `URL`, such as sam local start-lambda")
+	f.StringVar(&flags.samEnv, "sam-env", "", "write the functions' variables to `PATH` for sam local … --env-vars; removed at the end")
 	f.StringVar(&flags.envFile, "env-file", "", "write the stack's variables to `PATH` when everything is ready; removed at the end")
 	return cmd
 }
@@ -60,7 +74,9 @@ func runLocal(ctx context.Context, flags localFlags, i *interrupts, c *console) 
 	}
 	stack, err := localaws.Start(ctx, localaws.Options{
 		Settings: settings, Port: flags.port, Listen: flags.listen,
-		Output: c.line, OnProcess: c.process, OnDeadLetter: c.deadLetter, OnError: c.problem,
+		DynamoDB: flags.dynamodb, S3: flags.s3, Lambda: flags.lambda, SAMEnv: flags.samEnv,
+		OnWait: func() { c.waiting(flags) }, Output: c.line, OnProcess: c.process,
+		OnDeadLetter: c.deadLetter, OnError: c.problem,
 	})
 	switch {
 	case errors.Is(err, errInterrupted):
@@ -137,6 +153,16 @@ func (c *console) note(format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	fmt.Fprintf(c.log, format+"\n", args...)
+}
+
+// waiting says what to start now. A variable file is named as it was given.
+func (c *console) waiting(flags localFlags) {
+	if flags.samEnv == "" {
+		c.say("waiting for %s", flags.lambda)
+		return
+	}
+	c.say("waiting for %s; in another shell: sam local start-lambda --env-vars %s --add-host host.docker.internal:host-gateway",
+		flags.lambda, flags.samEnv)
 }
 
 func (c *console) process(p lambda.Process) { c.say("%-13s process %d", p.Function, p.PID) }
