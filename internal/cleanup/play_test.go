@@ -331,19 +331,19 @@ func (p *play) wake() {
 }
 
 // tell plays the plan in a bubble and returns the run's end and what was wrong.
-func (pl plan) tell(t *testing.T, scopes []string, after func(*play, inbox.Run)) (says []string) {
+func (p plan) tell(t *testing.T, scopes []string, after func(*play, inbox.Run)) (says []string) {
 	synctest.Test(t, func(t *testing.T) {
 		cutoff := time.Now()
 		m := newMemory(time.Now)
-		m.locking = pl.Locking
-		p := &play{others: newOthers(pl, m, time.Now, cutoff), t: t, bucket: m, scope: scopes, shelf: map[string][]byte{}}
-		p.fill(cutoff, func(at time.Time) { m.now = func() time.Time { return at } })
+		m.locking = p.Locking
+		on := &play{others: newOthers(p, m, time.Now, cutoff), t: t, bucket: m, scope: scopes, shelf: map[string][]byte{}}
+		on.fill(cutoff, func(at time.Time) { m.now = func() time.Time { return at } })
 		m.now = time.Now
 		time.Sleep(beforehand)
-		p.judge.look()
-		run := p.work(cutoff)
-		after(p, run)
-		says = p.judge.says
+		on.judge.look()
+		run := on.work(cutoff)
+		after(on, run)
+		says = on.judge.says
 	})
 	return says
 }
