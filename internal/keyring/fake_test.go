@@ -51,7 +51,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, "UnknownOperationException", "")
 		return
 	}
-	var in struct{ SecretId string } //nolint:revive,staticcheck // as the API spells it
+	var in struct{ SecretId string }
 	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
 		refuse(w, "SerializationException", "")
 		return

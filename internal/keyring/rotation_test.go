@@ -21,7 +21,8 @@ type receiver struct {
 
 func newReceiver(scheme signature.Scheme) *receiver {
 	m, ring := newSecretOf(scheme)
-	r := &receiver{scheme: scheme, store: m, ring: ring, texts: map[string]string{"k1": "the old key", "k2": "the new key", "k9": "a stranger's"}}
+	r := &receiver{scheme: scheme, store: m, ring: ring}
+	r.texts = map[string]string{"k1": "the old key", "k2": "the new key", "k9": "a stranger's"}
 	if _, webhooks := scheme.(signature.StandardWebhooks); webhooks {
 		for id, text := range r.texts {
 			r.texts[id] = signature.SecretPrefix + base64.StdEncoding.EncodeToString([]byte(text))

@@ -262,7 +262,10 @@ func TestStoreThatFails(t *testing.T) {
 			}{{"from the start", cold, nil}, {"with keys", warm, []string{"k1"}}} {
 				got, err := ask(t, look.ring, c, "")
 				if diff := cmp.Diff(look.want, got); diff != "" || !errors.Is(err, keyring.ErrUnavailable) {
-					t.Errorf("%s: error %v, keys (-want +got):\n%s", look.name, err, diff)
+					t.Fatalf("%s: error %v, keys (-want +got):\n%s", look.name, err, diff)
+				}
+				if strings.Contains(err.Error(), "arn:") {
+					t.Errorf("%s: error %q tells what the store said of the account", look.name, err)
 				}
 			}
 			f.fail(nil)

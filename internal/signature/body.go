@@ -10,7 +10,8 @@ const HeaderAppSignature = "X-App-Signature"
 
 // Body is HMAC-SHA-256 over the exact body bytes and nothing else, for senders that can do no more. It has no timestamp and
 // so no replay window, and the delivery id is not signed: whoever captured a request can send it again, also under another
-// id, for as long as the key is active. That makes no second run while the run's item exists. A key's bytes are its text in UTF-8.
+// id, for as long as the key is active. That makes no second run while the run's item exists. A key's bytes are its text in
+// UTF-8.
 type Body struct{}
 
 // Read takes delivery id, signature and key id from the headers. The signature's form belongs to Verify.

@@ -24,8 +24,10 @@ func shown(output, text string) []string {
 	var found []string
 	for name, form := range map[string]string{
 		"as it stands": text, "in hex": hex.EncodeToString([]byte(text)), "in upper hex": fmt.Sprintf("%X", text),
-		"as numbers": strings.Trim(fmt.Sprint([]byte(text)), "[]"), "in base64": strings.TrimRight(base64.StdEncoding.EncodeToString([]byte(text)), "="),
-		"as Go bytes": strings.TrimPrefix(fmt.Sprintf("%#v", []byte(text)), "[]byte"), "the first words": text[:min(len(text), 12)],
+		"as numbers":      strings.Trim(fmt.Sprint([]byte(text)), "[]"),
+		"in base64":       strings.TrimRight(base64.StdEncoding.EncodeToString([]byte(text)), "="),
+		"as Go bytes":     strings.TrimPrefix(fmt.Sprintf("%#v", []byte(text)), "[]byte"),
+		"the first words": text[:min(len(text), 12)],
 	} {
 		if strings.Contains(output, form) {
 			found = append(found, name)
@@ -53,7 +55,7 @@ func TestKeyIsNeverPrinted(t *testing.T) {
 	t.Parallel()
 	k := key("k2", current)
 	h := held(k)
-	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "% x", "%#x", "%d", "%p", "%T", "%c", "%U", "%b", "%e", "%t", "%50.30s"} {
+	for verb := range strings.FieldsSeq("%v %+v %#v %s %q %x %X %-x %#x %d %p %T %c %U %b %e %t %50.30s") {
 		for _, value := range []any{k, &k, h, &h, h.List, h.list, h.Map, []any{k}, [1]signature.Key{k}, struct{ signature.Key }{k}} {
 			if found := shown(fmt.Sprintf(verb, value), current); found != nil {
 				t.Errorf("%s of %T shows the key %v", verb, value, found)
@@ -61,7 +63,8 @@ func TestKeyIsNeverPrinted(t *testing.T) {
 		}
 	}
 	for sentence, err := range map[string]error{
-		"wrapped": fmt.Errorf("use %v: %w", k, errors.New("bad")), "quoted": fmt.Errorf("use %q", k), "joined": errors.Join(fmt.Errorf("%+v", h)),
+		"wrapped": fmt.Errorf("use %v: %w", k, errors.New("bad")), "quoted": fmt.Errorf("use %q", k),
+		"joined": errors.Join(fmt.Errorf("%+v", h)),
 	} {
 		if found := shown(err.Error(), current); found != nil {
 			t.Errorf("an error, %s, shows the key %v", sentence, found)
@@ -93,7 +96,8 @@ func TestKeyIsNeverLogged(t *testing.T) {
 func TestKeyIsNeverMarshalled(t *testing.T) {
 	t.Parallel()
 	marshal := map[string]func(any) ([]byte, error){
-		"JSON": json.Marshal, "JSON v2": func(v any) ([]byte, error) { return jsonv2.Marshal(v) }, "XML": xml.Marshal, "YAML": yaml.Marshal,
+		"JSON": json.Marshal, "JSON v2": func(v any) ([]byte, error) { return jsonv2.Marshal(v) }, "XML": xml.Marshal,
+		"YAML": yaml.Marshal,
 		"gob": func(v any) ([]byte, error) {
 			var out bytes.Buffer
 			err := gob.NewEncoder(&out).Encode(v)

@@ -205,8 +205,10 @@ func TestStandardWebhooksNamesNoKey(t *testing.T) {
 func TestBlankKeysVerifyNothing(t *testing.T) {
 	t.Parallel()
 	for _, d := range dialects() {
-		for sentence, text := range map[string]string{"empty": "", "spaces": "  ", "a newline": "\n", "a no-break space": "\u00a0",
-			"a NUL": "\x00", "64 NULs": strings.Repeat("\x00", 64), "a byte order mark": "\ufeff", "a space of no width": "\u200b \t"} {
+		for sentence, text := range map[string]string{
+			"empty": "", "spaces": "  ", "a newline": "\n", "a no-break space": "\u00a0", "a NUL": "\x00",
+			"64 NULs": strings.Repeat("\x00", 64), "a byte order mark": "\ufeff", "a space of no width": "\u200b \t",
+		} {
 			blank := key("k", text)
 			headers := d.signed(blank, func(h map[string]string) {
 				if _, signed := h[d.signature]; !signed { // the scheme would not even sign with it
@@ -249,8 +251,9 @@ func TestSignedBytesAreTheBytesThatWereSent(t *testing.T) {
 	for _, d := range dialects() {
 		keys := signature.Keys{d.key("k", current)}
 		for sentence, b := range map[string][]byte{
-			"empty": {}, "NUL": {0}, "invalid UTF-8": []byte("\xff\xfe"), "CRLF": []byte("a\r\nb\r\n"), "a mark": []byte("\ufeff{}"),
-			"emoji": []byte("🙂"), "a megabyte": []byte(strings.Repeat("x", 1<<20)), "a full stop": []byte("."),
+			"empty": {}, "NUL": {0}, "invalid UTF-8": []byte("\xff\xfe"), "CRLF": []byte("a\r\nb\r\n"),
+			"a mark": []byte("\ufeff{}"),
+			"emoji":  []byte("🙂"), "a megabyte": []byte(strings.Repeat("x", 1<<20)), "a full stop": []byte("."),
 		} {
 			headers := d.scheme.Sign(d.key("", current), "d-1", received(), b)
 			if _, err := d.check(headers, b, keys, received()); err != nil {

@@ -97,7 +97,8 @@ func parseBase64MAC(text string) ([]byte, bool) {
 	return sum, err == nil && len(sum) == sha256.Size
 }
 
-var errNoWebhookSecret = errors.New("must be whsec_ and the key, not all zeros, in padded standard base64 without spaces or line breaks")
+var errNoWebhookSecret = errors.New(
+	"must be whsec_ and the key, not all zeros, in padded standard base64 without spaces or line breaks")
 
 // webhookSecret decodes a key. The prefix is required: a key of another scheme is often valid base64 by accident, and would
 // then fail request by request and not at the start. The length of a key is its owner's affair; but without a byte other
