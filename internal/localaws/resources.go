@@ -154,6 +154,14 @@ func MakeBucket(ctx context.Context, client *s3.Client, name string) error {
 	return err
 }
 
+// LockBucket gives a bucket with versioning Object Lock, for good: its versions may be put under legal hold or retention. It is not
+// for every local bucket, since the functions then ask for the locks of every version, and S3 lets nobody suspend its versioning.
+func LockBucket(ctx context.Context, client *s3.Client, name string) error {
+	_, err := client.PutObjectLockConfiguration(ctx, &s3.PutObjectLockConfigurationInput{Bucket: &name,
+		ObjectLockConfiguration: &s3types.ObjectLockConfiguration{ObjectLockEnabled: s3types.ObjectLockEnabledEnabled}})
+	return err
+}
+
 // inboxStream finds the stream of the inbox table.
 func (s *Stack) inboxStream(ctx context.Context) (string, error) {
 	name := s.Setting("CUSTODY_TABLE")

@@ -61,7 +61,7 @@ func (s *story) account(ctx context.Context) error {
 
 // retained are the reasons that the run counts; what is young or of another warehouse is none of its business.
 func retained() []string {
-	return []string{"dispute_evidence", "legal_hold", "tag", "current_over_kept"}
+	return []string{"dispute_evidence", "legal_hold", "tag", "lock_legal_hold", "lock_retention", "current_over_kept"}
 }
 
 // checkReport reads the audit trail back and holds it against what the demo knows.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"golang.org/x/sync/errgroup"
 
 	"custody/internal/retention"
@@ -30,6 +31,12 @@ const (
 	putters  = 16
 )
 
+// The locks of the demo: customs papers are kept for ten years, in the mode that a role with the right could bypass.
+const (
+	legalHold   = "legal hold"
+	retention10 = "retention"
+)
+
 // object is one write to come: a version of a key, or a delete marker.
 type object struct {
 	key    string
@@ -38,6 +45,7 @@ type object struct {
 	marker bool
 	young  bool
 	tagged bool   // marked by an object tag, which keeps this version
+	lock   string // of S3's Object Lock: legal hold or retention, "" for none
 	kept   string // why the version must be there in the end, "" when it must go
 }
 
@@ -71,6 +79,9 @@ func plan() []object {
 	oldest, newest := evidence, evidence
 	oldest.tagged, oldest.kept, newest.kept = true, "tag", "current_over_kept"
 	objects = append(objects, oldest, evidence, newest)
+	objects = append(objects,
+		object{key: fmt.Sprintf("pod/%s/2026-06/signed.jpg", warehouse), body: photo(2), typ: "image/jpeg", lock: legalHold, kept: "lock_legal_hold"},
+		object{key: fmt.Sprintf("labels/%s/customs.pdf", warehouse), body: label(1), typ: "application/pdf", lock: retention10, kept: "lock_retention"})
 	for i := range next {
 		add(fmt.Sprintf("pod/%s0/2026-06/%05d.jpg", warehouse, i), "another warehouse", photo(i), "image/jpeg", 1, false)
 	}
@@ -166,6 +177,15 @@ func putOne(ctx context.Context, client *s3.Client, bucket string, o object) (st
 	in := &s3.PutObjectInput{Bucket: &bucket, Key: &o.key, Body: bytes.NewReader(o.body), ContentType: &o.typ}
 	if o.tagged {
 		in.Tagging = aws.String(retention.TagKey + "=insurance")
+	}
+	if o.lock != "" {
+		in.ChecksumAlgorithm = types.ChecksumAlgorithmCrc32 // S3 takes no lock without one
+	}
+	switch o.lock {
+	case legalHold:
+		in.ObjectLockLegalHoldStatus = types.ObjectLockLegalHoldStatusOn
+	case retention10:
+		in.ObjectLockMode, in.ObjectLockRetainUntilDate = types.ObjectLockModeGovernance, aws.Time(time.Now().AddDate(10, 0, 0))
 	}
 	out, err := client.PutObject(ctx, in)
 	if err != nil {

@@ -113,6 +113,9 @@ func (s *story) start(ctx context.Context) (err error) {
 func (s *story) fill(ctx context.Context) error {
 	s.say("2. Fill a versioned bucket: proof-of-delivery images and shipping labels, some to be kept")
 	bucket := s.stack.Setting("CUSTODY_BUCKET")
+	if err := localaws.LockBucket(ctx, s.stack.S3(), bucket); err != nil {
+		return fmt.Errorf("give bucket %s Object Lock: %w", bucket, err)
+	}
 	s.clock.setBack(age)
 	old, err := put(ctx, s.stack.S3(), bucket, plan())
 	if err != nil {
@@ -132,7 +135,7 @@ func (s *story) fill(ctx context.Context) error {
 			return err
 		}
 	}
-	return s.check(len(s.written) >= 5000, "%d versions and delete markers under 2 prefixes; two holds and a tag; %d versions younger than the cutoff",
+	return s.check(len(s.written) >= 5000, "%d versions and delete markers under 2 prefixes; two holds, a tag and two locks; %d versions younger than the cutoff",
 		len(s.written), len(recent))
 }
 
