@@ -81,9 +81,11 @@ func pages(t *testing.T) []string {
 	t.Helper()
 	found := []string{"README.md", "CHANGELOG.md"}
 	err := filepath.WalkDir(filepath.Join(root, "docs"), func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() {
-			found = append(found, "docs/"+entry.Name())
+		if err != nil || entry.IsDir() || filepath.Ext(path) != ".md" { // what lies beside the pages are programs
+			return err
 		}
+		below, err := filepath.Rel(root, path)
+		found = append(found, filepath.ToSlash(below))
 		return err
 	})
 	if err != nil {
