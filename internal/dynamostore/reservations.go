@@ -2,8 +2,9 @@ package dynamostore
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"math"
+	"strconv"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -109,6 +110,9 @@ func (r *Reservations) claim(ctx context.Context, d inbox.Delivery, part types.T
 	if err != nil {
 		return nil, err
 	}
+	if there == nil && code(reasons[0]) == conditionFailed {
+		return nil, fmt.Errorf("claim delivery %s: %w: it exists, and the refusal does not show it", d.ID, inbox.ErrUnavailable)
+	}
 	return &inbox.ExpiryRefused{Delivery: there, Reservation: code(reasons[1]) == conditionFailed}, nil
 }
 
@@ -133,14 +137,25 @@ func (r *Reservations) OldestHeld(ctx context.Context, now time.Time) (time.Time
 	if len(page.Items) == 0 {
 		return time.Time{}, nil
 	}
-	var oldest struct {
-		ExpiresAt time.Time `json:"expires_at"`
-	}
-	if err := decodeItem(page.Items[0], &oldest); err != nil {
+	oldest, err := deadlineOf(page.Items[0])
+	if err != nil {
 		return time.Time{}, fmt.Errorf("read the oldest held reservation: %w", err)
 	}
-	if oldest.ExpiresAt.IsZero() {
-		return time.Time{}, errors.New("the oldest held reservation has no deadline, which the index makes impossible")
+	return oldest, nil
+}
+
+// deadlineOf reads the deadline of a row whose deadline has passed. It is a number, since the index has no others, but the
+// application may have written any: one with a fraction is rounded down, and one before 1970 counts as of then, so that a row
+// that makes no sense is seen as very old. As an error, it would hide the age of all others behind it.
+func deadlineOf(row item) (time.Time, error) {
+	n, ok := row[attrDeadline].(*types.AttributeValueMemberN)
+	if !ok {
+		return time.Time{}, fmt.Errorf("%s is no number, which the index makes impossible", attrDeadline)
 	}
-	return oldest.ExpiresAt, nil
+	// What has passed is far below 2^53 milliseconds, so a float64 holds every whole one exactly.
+	ms, err := strconv.ParseFloat(n.Value, 64)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("%s is no number: %w", attrDeadline, err)
+	}
+	return time.UnixMilli(int64(max(0, math.Floor(ms)))).UTC(), nil
 }

@@ -42,9 +42,13 @@ func clientOf(t *testing.T, h http.Handler, tries int) *dynamodb.Client {
 	t.Helper()
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
+	return clientAt(server.URL, tries)
+}
+
+func clientAt(url string, tries int) *dynamodb.Client {
 	return dynamodb.New(dynamodb.Options{
 		HTTPClient: steady.Client{},
-		Region:     "us-east-1", BaseEndpoint: &server.URL, RetryMaxAttempts: tries,
+		Region:     "us-east-1", BaseEndpoint: &url, RetryMaxAttempts: tries,
 		Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
 	})
 }

@@ -54,7 +54,7 @@ func (s *Sweeper) Tick(ctx context.Context) inbox.SweepSummary {
 	t.readOpen(reading)
 	t.sum.Failed = t.count(reading, inbox.StateFailed)
 	t.sum.Recorded = t.count(reading, inbox.StateRecorded)
-	t.readReservations(reading)
+	t.readReservations(work)
 	t.move(work)
 	t.sum.Duration = s.Now().Sub(began)
 	return t.sum

@@ -99,11 +99,14 @@ func (t *tick) count(ctx context.Context, s inbox.State) int {
 }
 
 // readReservations reads how long a reservation has been held past its deadline. Nobody but the producer can mend that: no
-// delivery came for it, and no HTTP status shows what was never sent.
-func (t *tick) readReservations(ctx context.Context) {
+// delivery came for it, and no HTTP status shows what was never sent. It has half of the time that the reading of the runs
+// left: an index of runs that takes too long does not hide this age, nor a reservations table that hangs the moves.
+func (t *tick) readReservations(work context.Context) {
 	if t.Reservations == nil {
 		return
 	}
+	ctx, stop := halfOf(work)
+	defer stop()
 	deadline, err := t.Reservations.OldestHeld(ctx, t.now)
 	if err != nil {
 		t.failed(ctx, err)

@@ -21,6 +21,8 @@ type Store struct {
 	deliveries []inbox.Delivery // by item key
 	records    []Record
 	written    int // stream records so far, the drained ones included
+
+	reservations map[string]inbox.Reservation // of the application, by id
 }
 
 // Record is what the stream says of one write whose new item carries a wake; the others never leave Lambda's filter.
@@ -113,6 +115,7 @@ func (s *Store) Clone() *Store {
 	// Runs are replaced as a whole and never changed in place, so a copy of the slices is enough.
 	return &Store{
 		runs: slices.Clone(s.runs), deliveries: slices.Clone(s.deliveries), records: slices.Clone(s.records), written: s.written,
+		reservations: maps.Clone(s.reservations),
 	}
 }
 
@@ -120,7 +123,7 @@ func (s *Store) Clone() *Store {
 func (s *Store) Fingerprint() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b, err := json.Marshal([]any{s.runs, s.deliveries, s.records, s.written})
+	b, err := json.Marshal([]any{s.runs, s.deliveries, s.records, s.written, s.reservations})
 	if err != nil {
 		panic(err) // plain data: it cannot happen
 	}
