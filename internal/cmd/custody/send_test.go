@@ -3,14 +3,12 @@ package main_test
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -173,39 +171,12 @@ func invalidUTF8(t *testing.T) string {
 	return path
 }
 
-// The stack is out of order for the first two tries. What the tool sends is looked at by the real stack: an old timestamp, or
-// another id, would be another answer.
+// The stack is out of order for the first two tries.
 func TestSendRepeatsUntilItIsAcknowledged(t *testing.T) {
 	t.Parallel()
 	_, x := schemed(t, signature.SchemeTimestamped)
-	var tries atomic.Int64
-	forward := http.DefaultTransport
-	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch tries.Add(1) {
-		case 1:
-			w.Header().Set("Retry-After", "1")
-			w.WriteHeader(http.StatusServiceUnavailable)
-			return
-		case 2:
-			panic(http.ErrAbortHandler) // the connection breaks
-		}
-		out := r.Clone(r.Context())
-		out.RequestURI, out.Host = "", ""
-		target, err := http.NewRequestWithContext(r.Context(), r.Method, x.env["CUSTODY_URL"], r.Body)
-		if err != nil {
-			panic(err)
-		}
-		target.Header = out.Header
-		answer, err := forward.RoundTrip(target)
-		if err != nil {
-			panic(err)
-		}
-		defer answer.Body.Close()
-		maps.Copy(w.Header(), answer.Header)
-		w.WriteHeader(answer.StatusCode)
-	}))
-	t.Cleanup(front.Close)
-	a := x.with("CUSTODY_URL", front.URL+"/").run(t, "send", "--type", "cleanup.run", "--run-id", "r-1", "--warehouse-id", "wh-17",
+	f := newFront(t, x.env["CUSTODY_URL"], outOfOrder)
+	a := x.with("CUSTODY_URL", f.url).run(t, "send", "--type", "cleanup.run", "--run-id", "r-1", "--warehouse-id", "wh-17",
 		"--expired-before", rfc3339(ago(24*time.Hour)), "--json")
 	notices := lines(a.stderr)
 	if a.code != 0 || len(notices) != 2 || !strings.Contains(notices[0], "custody: try 1: 503 without Custody-Outcome; again in 1s") ||
@@ -215,6 +186,7 @@ func TestSendRepeatsUntilItIsAcknowledged(t *testing.T) {
 	if got := objects(t, a.stdout)[0]; got["outcome"] != "accepted" || got["tries"] != 3.0 {
 		t.Errorf("%v", got)
 	}
+	f.sawOneDelivery(t, signature.Timestamped{}, keyOf(signature.SchemeTimestamped), 3)
 }
 
 func TestAClockThatIsOffIsNamed(t *testing.T) {
