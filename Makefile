@@ -114,6 +114,12 @@ test-s3: ## Run the S3 suite against another engine: make test-s3 ENDPOINT=http:
 	CUSTODY_TEST_S3_ENDPOINT="$(ENDPOINT)" CUSTODY_TEST_S3_ENGINE="$(ENGINE)" \
 	  $(GO) test -count=1 -timeout=$(TIMEOUT) ./internal/localaws/s3/
 
+# The sample senders of docs/senders and custody itself, each against a local stack of each scheme.
+.PHONY: test-interop
+test-interop: ## Run senders in other languages: needs openssl, curl, python3, node; WITHOUT='node' leaves one out
+	CUSTODY_TEST_INTEROP=yes CUSTODY_TEST_INTEROP_WITHOUT="$(WITHOUT)" \
+	  $(GO) test -count=1 -v -timeout=$(TIMEOUT) -run '^TestInterop' ./internal/cmd/custody
+
 # A few minutes on two slow cores. It ends what it has started on Ctrl-C too.
 .PHONY: torture
 torture: ## Kill the functions' processes at random on the local stack: make torture KILLS=200 SEED=…
