@@ -191,9 +191,8 @@ func (f *fields) time(name string) time.Time {
 // positive reads a required whole number from 1; 0 after a problem. It is taken in plain digits alone, and every one of them
 // counts: a generation above 2^53, which a reader of floating-point numbers would round, would stand for its neighbour.
 func (f *fields) positive(name string) int64 {
-	value := f.members[name]
-	n, err := strconv.ParseInt(string(value), 10, 64)
-	if value.Kind() != '0' || err != nil || n < 1 {
+	n, err := strconv.ParseInt(string(f.members[name]), 10, 64) // of the JSON text: a string has its quotes, a missing field none
+	if err != nil || n < 1 {
 		f.wrong(name, "a whole number from 1 to 9223372036854775807, in digits alone")
 		return 0
 	}

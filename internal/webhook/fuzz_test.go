@@ -207,6 +207,8 @@ func (g guarded) ask(t *testing.T, req events.LambdaFunctionURLRequest) int {
 		t.Fatalf("decoded what nobody signed: %+v", req)
 	case authentic && !g.listed(req) && (len(g.read.bodies) != 1 || g.read.bodies[0] != string(body)):
 		t.Fatalf("status %d, %q decoded, sent was %q: %s", resp.StatusCode, g.read.bodies, body, sum.Problem)
+	case !wellFormed && !slices.Contains([]int{400, 404, 405, 413, 415}, resp.StatusCode):
+		t.Fatalf("status %d for a body that has no bytes", resp.StatusCode)
 	case len(g.read.bodies) == 0 && slices.Contains([]int{204, 409, 422}, resp.StatusCode):
 		t.Fatalf("status %d without a look at the payload", resp.StatusCode)
 	}
