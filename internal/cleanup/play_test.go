@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,9 +31,10 @@ type play struct {
 	ids    int
 	served int
 
+	dead atomic.Bool // the process that works is no more: nothing reaches anything
+
 	mu      sync.Mutex
 	waiting []*request
-	dead    bool // the process that works is no more: nothing reaches anything
 }
 
 // request is one call of the worker that waits for its turn.
@@ -87,18 +89,20 @@ func (p *play) serve(r *request) {
 	p.judge.look() // holds and locks have run out meanwhile
 	f := take(&p.Faults)
 	switch {
-	case p.dead:
+	case p.dead.Load():
 		r.err = errDead
 	case p.calm:
 		r.err = r.do()
 	case f == faultBefore:
 		r.err = errDown
 	case f == faultDie:
-		p.dead, r.err = true, errDead
+		p.dead.Store(true)
+		r.err = errDead
 	case f == faultAfter, f == faultDead:
 		r.err = cmp.Or(r.do(), error(errDown))
 		if f == faultDead {
-			p.dead, r.err = true, errDead
+			p.dead.Store(true)
+			r.err = errDead
 		}
 	default:
 		p.part(f == faultPart)
@@ -235,10 +239,7 @@ func (p playing) Write(ctx context.Context, object string, data []byte) error {
 
 // Move makes the move unless the process is dead.
 func (p playing) Move(ctx context.Context, key inbox.RunKey, m inbox.Move, c inbox.Change) (inbox.Run, error) {
-	p.mu.Lock()
-	dead := p.dead
-	p.mu.Unlock()
-	if dead {
+	if p.dead.Load() {
 		return inbox.Run{}, errDead
 	}
 	return p.store.Move(ctx, key, m, c)
@@ -301,7 +302,7 @@ func (p *play) work(cutoff time.Time) inbox.Run {
 			p.lift(func(r row) bool { return r.stop })
 		}
 		for _, r := range p.store.Drain() {
-			p.dead = false
+			p.dead.Store(false)
 			p.slice(r)
 		}
 		now, err := p.store.Run(p.t.Context(), key)

@@ -13,7 +13,7 @@ import (
 )
 
 // rounds times the checks of rapid (a hundred, unless -rapid.checks says another number) are played.
-const rounds = 30
+const rounds = 20
 
 func TestRandomHistoriesOfABucketKeepWhatMustBeKeptAndLoseWhatMustGo(t *testing.T) {
 	t.Parallel()

@@ -107,25 +107,24 @@ func (k *tower) measure() {
 // not parallel: what others use would be counted, too.
 func TestAKeyOfAMillionVersionsGoesInBoundedMemoryAndItsCurrentOneLast(t *testing.T) {
 	for name, tt := range map[string]struct {
-		held int
-		left int
+		versions   int
+		held, left int
 	}{
-		"all of it goes":                         {-1, 0},
-		"one in the middle stays, and so does 0": {500_000, 2},
+		"all of it goes": {1_000_000, -1, 0},
+		"of fewer, one in the middle stays, and so does the current one": {200_000, 100_000, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				const million = 1_000_000
 				b := newBench(t)
 				b.set.CheckTags = true
-				k := newTower(million, tt.held)
+				k := newTower(tt.versions, tt.held)
 				got := b.slice(t.Context(), k, noHolds)
 				if got.Outcome != inbox.SliceCompleted || k.left != tt.left || k.early > 0 {
 					t.Errorf("the slice ended as %s, %d versions are left, the current one was sent %d times before its others: %s",
 						got.Outcome, k.left, k.early, got.Problem)
 				}
-				if got.Deleted != int64(million-tt.left) {
-					t.Errorf("%d are counted as deleted, want %d", got.Deleted, million-tt.left)
+				if got.Deleted != int64(tt.versions-tt.left) {
+					t.Errorf("%d are counted as deleted, want %d", got.Deleted, tt.versions-tt.left)
 				}
 				// Four batches on their way, four that are ready, one that gathers, a page ahead and one that is taken: 11,000.
 				if k.mostOpen > 11_000+1000 {
