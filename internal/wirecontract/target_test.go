@@ -34,17 +34,19 @@ func parseURL(t *testing.T, text string) *url.URL {
 	return u
 }
 
-// now is a timestamp header of this second.
-func now() string { return unix(time.Now()) }
-
+// unix is a time as a timestamp header has it.
 func unix(at time.Time) string { return strconv.FormatInt(at.Unix(), 10) }
 
 // message is a delivery that nothing is wrong with.
 func (to target) message(id, body string) message {
-	return message{
-		scheme: to.scheme, method: "POST", target: to.url.RequestURI(), host: to.url.Host, id: id, timestamp: now(),
+	m := message{
+		scheme: to.scheme, method: "POST", target: to.url.RequestURI(), host: to.url.Host, id: id,
 		key: to.key, keyID: to.keyID, contentType: "application/json", body: []byte(body),
 	}
+	if to.scheme.timestamp != "" {
+		m.timestamp = unix(time.Now())
+	}
+	return m
 }
 
 // answer is what a sender sees.
