@@ -1,6 +1,7 @@
 package wirecontract_test
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -32,5 +33,11 @@ func run(m *testing.M) int {
 		}
 	}
 	os.Setenv(builtFunctions, dir)
+	flag.Parse()
+	asked := false
+	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == "rapid.checks" })
+	if !asked {
+		_ = flag.Set("rapid.checks", "40") // a flag of rapid's, and a number: each check is some ten requests to a process
+	}
 	return m.Run()
 }

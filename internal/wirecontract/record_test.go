@@ -17,7 +17,9 @@ import (
 type record struct {
 	mu         sync.Mutex
 	lines      []string
-	more       chan struct{} // closed when a line comes
+	byID       map[string]logLine // the first line about each delivery
+	deliveries int                // lines about deliveries, those without an id included
+	more       chan struct{}      // closed when a line comes
 	answers    []string
 	own        int // of the answers, those of the function itself
 	signatures map[string]bool
@@ -26,7 +28,8 @@ type record struct {
 }
 
 func newRecord(secrets ...string) *record {
-	return &record{more: make(chan struct{}), signatures: map[string]bool{}, secrets: secrets, committed: map[string]bool{}}
+	return &record{byID: map[string]logLine{}, more: make(chan struct{}), signatures: map[string]bool{}, secrets: secrets,
+		committed: map[string]bool{}}
 }
 
 // said takes a line of a function's process.
@@ -34,6 +37,13 @@ func (r *record) said(_ lambda.Process, line string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.lines = append(r.lines, line)
+	var about logLine
+	if json.Unmarshal([]byte(line), &about) == nil && about.Msg == "delivery" {
+		r.deliveries++
+		if _, known := r.byID[about.DeliveryID]; !known {
+			r.byID[about.DeliveryID] = about
+		}
+	}
 	close(r.more)
 	r.more = make(chan struct{})
 }
@@ -83,16 +93,13 @@ type logLine struct {
 
 // lineOf waits for the line about a delivery: the function writes it before it answers, but it comes by another way.
 func (r *record) lineOf(ctx context.Context, id string) (logLine, error) {
-	for from := 0; ; {
+	for {
 		r.mu.Lock()
-		lines, more := r.lines[from:], r.more
-		from = len(r.lines)
+		line, known := r.byID[id]
+		more := r.more
 		r.mu.Unlock()
-		for _, text := range lines {
-			var line logLine
-			if json.Unmarshal([]byte(text), &line) == nil && line.Msg == "delivery" && line.DeliveryID == id {
-				return line, nil
-			}
+		if known {
+			return line, nil
 		}
 		select {
 		case <-more:
@@ -144,12 +151,5 @@ func forms(secret string) []string {
 func (r *record) unlogged() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	left := r.own
-	for _, text := range r.lines {
-		var line logLine
-		if json.Unmarshal([]byte(text), &line) == nil && line.Msg == "delivery" {
-			left--
-		}
-	}
-	return left
+	return r.own - r.deliveries
 }
