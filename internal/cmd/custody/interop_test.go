@@ -43,7 +43,8 @@ func interop(t *testing.T) (without []string) {
 		}
 	}
 	if len(missing) > 0 {
-		t.Fatalf("not installed: %[1]s; make test-interop WITHOUT='%[1]s' leaves out what needs them", strings.Join(missing, " "))
+		t.Fatalf("not installed: %s; make test-interop WITHOUT='%s' leaves out what needs them", strings.Join(missing, " "),
+			strings.Join(slices.Concat(without, missing), " "))
 	}
 	return without
 }
