@@ -36,6 +36,7 @@ type judge struct {
 	excused map[name]bool // there was a reason to keep it, at some instant of this scan
 	acted   bool          // somebody else did something in this scan
 	removed int           // versions that went by the product's requests
+	took    int           // of them, in this scan, by a process that lived on
 	says    []string      // what was wrong
 }
 
@@ -114,7 +115,7 @@ func (j *judge) look() {
 
 // scanBegan: what is met from here on needs a new reason.
 func (j *judge) scanBegan() {
-	j.excused, j.acted = map[name]bool{}, false
+	j.excused, j.acted, j.took = map[name]bool{}, false, 0
 	j.look()
 }
 
@@ -186,6 +187,7 @@ func (j *judge) sent(request []name) {
 	for _, v := range before {
 		if !slices.ContainsFunc(now, func(w seen) bool { return w.name == v.name }) {
 			j.removed++
+			j.took++
 			j.gone(v, request)
 		}
 	}
@@ -255,8 +257,14 @@ func (j *judge) risen(before, now []seen) {
 	}
 }
 
-// done is I5: each expired version that is left had a reason to stay, in the last scan.
+// died: what the process took is known to nobody, and is looked for again behind the last place that was written.
+func (j *judge) died() { j.took = 0 }
+
+// done is I5: the last scan took nothing, and each expired version that is left had a reason to stay in it.
 func (j *judge) done(retained map[string]int64) {
+	if j.took > 0 {
+		j.wrong("I5: the run is done by a scan that took %d versions", j.took)
+	}
 	left := int64(0)
 	for _, v := range j.list() {
 		if !j.selected(v.key) || !j.expired(v) {

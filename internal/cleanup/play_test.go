@@ -272,6 +272,9 @@ func (p *play) slice(r inboxtest.Record) inbox.SliceSummary {
 		synctest.Wait()
 		select {
 		case s := <-ended:
+			if p.dead.Load() {
+				p.judge.died()
+			}
 			return s
 		default:
 		}
