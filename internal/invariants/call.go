@@ -13,8 +13,11 @@ type Call struct {
 	Process   string // function and number of the instance, such as "cleanup-1"
 	Service   string // ServiceDynamoDB or ServiceS3
 	Operation string // as the API names it
-	N         int    // of this operation in this process, from 1; what the SDK repeats is the same call
-	Attempt   int    // of the SDK, from 1
+	// About tells the calls of one operation apart that are on their way side by side, so that none gets its number by chance: which
+	// version's marks are read, which report object is written. "" for all others.
+	About   string
+	N       int // of this operation, about this, in this process, from 1; what the SDK repeats is the same call
+	Attempt int // of the SDK, from 1
 }
 
 // The services that functions call.
@@ -24,7 +27,11 @@ const (
 )
 
 func (c Call) String() string {
-	return fmt.Sprintf("%s %s.%s #%d attempt %d", c.Process, c.Service, c.Operation, c.N, c.Attempt)
+	about := ""
+	if c.About != "" {
+		about = " (" + c.About + ")"
+	}
+	return fmt.Sprintf("%s %s.%s%s #%d attempt %d", c.Process, c.Service, c.Operation, about, c.N, c.Attempt)
 }
 
 // First is the call's first attempt: its name in a list of calls.
@@ -53,6 +60,8 @@ func operationOf(service string, r *http.Request) string {
 		return "DeleteObjects"
 	case r.Method == http.MethodDelete:
 		return "DeleteObject"
+	case r.Method == http.MethodPut && r.URL.Query().Get("x-id") == "PutObject":
+		return "PutObject"
 	}
 	return r.Method + " " + r.URL.Path + "?" + r.URL.RawQuery
 }

@@ -16,6 +16,7 @@ const (
 	FaultServerError            // before: 500
 	FaultThrottled              // before: the service asks for fewer requests
 	FaultDenied                 // before: access denied
+	FaultNoBucket               // before: the bucket is not there
 	FaultConflict               // before: a transaction runs on the item
 	FaultLostAnswer             // the engine did it, and the connection breaks before the answer
 	FaultDeath                  // the engine did it, and the process dies before the answer
@@ -23,7 +24,7 @@ const (
 )
 
 func (k FaultKind) String() string {
-	return [...]string{"none", "no connection", "server error", "throttled", "denied", "conflict", "lost answer", "death", "death before"}[k]
+	return [...]string{"none", "no connection", "server error", "throttled", "denied", "no bucket", "conflict", "lost answer", "death", "death before"}[k]
 }
 
 // Fault is what happens to one call.
@@ -52,6 +53,8 @@ func (f Fault) before(c Call) *answer {
 		return refuse(c, throttledStatus(c), "ProvisionedThroughputExceededException", "SlowDown")
 	case FaultDenied:
 		return refuse(c, http.StatusForbidden, "AccessDeniedException", "AccessDenied")
+	case FaultNoBucket:
+		return refuse(c, http.StatusNotFound, "ResourceNotFoundException", "NoSuchBucket")
 	case FaultConflict:
 		return conflict(c)
 	case FaultNone, FaultNoConnection, FaultLostAnswer, FaultDeath, FaultDeathBefore:

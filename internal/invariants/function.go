@@ -17,6 +17,8 @@ import (
 	"custody/internal/dynamostore"
 	"custody/internal/inbox"
 	"custody/internal/keyring"
+	"custody/internal/retention"
+	"custody/internal/s3report"
 	"custody/internal/s3versions"
 	"custody/internal/signature"
 	"custody/internal/sweeper"
@@ -113,7 +115,7 @@ func (w *World) release(p *process) {
 	slices.SortFunc(w.idle[p.function], func(a, b *process) int { return cmp.Or(len(a.name)-len(b.name), cmp.Compare(a.name, b.name)) })
 }
 
-// ids makes values that no other process makes.
+// ids makes values that no other process makes, in the alphabet that the names of report objects take.
 func (p *process) ids() func() string {
 	n := 0
 	began := time.Now().UnixNano()
@@ -125,10 +127,28 @@ func (p *process) ids() func() string {
 
 func (p *process) store() *dynamostore.Store { return dynamostore.New(p.db, inboxTable) }
 
-func (w *World) worker(p *process) *cleanup.Worker {
-	worker := cleanup.New(p.store(), dynamostore.NewHolds(p.db, holdsTable, slog.New(slog.DiscardHandler)),
-		s3versions.New(p.bucket, owner, p.now), w.set, p.now, p.ids())
+// Versions is what a slice asks of the bucket.
+type Versions interface {
+	Bucket(ctx context.Context, bucket string) (retention.Bucket, error)
+	Versioning(ctx context.Context, bucket string) (retention.Versioning, error)
+	Marks(ctx context.Context, bucket string, vs []retention.Version, ask retention.Ask) ([]retention.Marks, error)
+	Page(ctx context.Context, bucket, prefix string, after retention.Marker) (retention.Page, error)
+	Delete(ctx context.Context, bucket string, vs []retention.Version, sendBefore time.Time) ([]retention.Fate, error)
+}
+
+// newWorker is the function as the stack ships it, with the report and the tags.
+func (w *World) newWorker(p *process) *cleanup.Worker {
+	client := s3versions.New(p.bucket, owner, p.now)
+	versions := Versions(client)
+	if w.options.Versions != nil {
+		versions = w.options.Versions(client)
+	}
+	worker := cleanup.New(p.store(), dynamostore.NewHolds(p.db, holdsTable, slog.New(slog.DiscardHandler)), versions, w.set, p.now, p.ids())
 	worker.Jitter = p.jitter
+	worker.Reports = s3report.New(p.bucket, reportBucket, owner)
+	if w.options.Reports != nil {
+		worker.Reports = w.options.Reports(p.bucket, worker.Reports)
+	}
 	return worker
 }
 
@@ -145,7 +165,10 @@ func (p *process) jitter(most time.Duration) time.Duration {
 // clean is one invocation of the cleanup function.
 func (w *World) clean(t task, e events.DynamoDBEvent, lost time.Duration) (events.DynamoDBEventResponse, error) {
 	return invoke(w, Cleanup, t, cleanupTime, lost, func(ctx context.Context, p *process) events.DynamoDBEventResponse {
-		response, slices := w.worker(p).Handle(ctx, e)
+		if p.worker == nil {
+			p.worker = w.newWorker(p)
+		}
+		response, slices := p.worker.Handle(ctx, e)
 		w.note(p, slices)
 		return response
 	})

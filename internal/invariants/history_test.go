@@ -23,6 +23,8 @@ type history struct {
 	Fail, Die, Stall           int  // of a hundred calls
 	Slow, Deny                 int  // of a hundred answers for one version; of a hundred versions
 	Trial                      bool // only one of the warehouses is enabled: dry runs
+	Locks                      bool // the bucket has Object Lock
+	Outage                     int  // of a hundred spells of ten minutes, in which the report bucket takes nothing
 	Lose, Again, Late, Abandon int  // of a hundred records
 	Skew                       int  // seconds, in both directions
 	Batches                    int  // on their way at once
@@ -39,6 +41,7 @@ type write struct {
 	Wait   time.Duration // before it
 	Key    string
 	Marker bool
+	Tag    string // "" for none
 }
 
 // step is what somebody outside of the product does.
@@ -47,7 +50,8 @@ type step struct {
 	Do   string
 	Run  int // 1 to 3
 	Key  string
-	// Of a delivery: which id, how long ago the cutoff is, how many copies at once. Of a hold: how long it lasts.
+	// Of a delivery: which id, how long ago the cutoff is, how many copies at once. Of a hold, or a retention: how long it lasts. Of a
+	// tag or lock: the id is which version of the key.
 	ID, Copies int
 	Ago        time.Duration
 	Lasts      time.Duration
@@ -98,6 +102,7 @@ func histories() *rapid.Generator[history] {
 			Seed: rapid.Uint64().Draw(t, "seed"),
 			Fail: few(30).Draw(t, "fail %"), Die: few(10).Draw(t, "die %"), Stall: few(15).Draw(t, "stall %"),
 			Slow: few(60).Draw(t, "slow %"), Deny: few(10).Draw(t, "deny %"), Trial: rapid.IntRange(0, 4).Draw(t, "trial") == 0,
+			Locks: rapid.IntRange(0, 4).Draw(t, "locks") == 0, Outage: few(30).Draw(t, "outage %"),
 			Lose: few(30).Draw(t, "lose %"), Again: few(30).Draw(t, "again %"), Late: few(30).Draw(t, "late %"),
 			Abandon: few(80).Draw(t, "abandon %"),
 			Skew:    few(5).Draw(t, "skew"), Page: rapid.IntRange(1, 4).Draw(t, "page"),
@@ -106,13 +111,16 @@ func histories() *rapid.Generator[history] {
 			AttemptCeiling: rapid.IntRange(2, 12).Draw(t, "ceiling"),
 			SlowDelete:     rapid.OneOf(rapid.Just(time.Duration(0)), seconds(0, 3)).Draw(t, "slow delete"),
 			Before: rapid.SliceOfN(rapid.Custom(func(t *rapid.T) write {
-				return write{seconds(0, 12*3600).Draw(t, "wait"), key.Draw(t, "key"), rapid.IntRange(0, 3).Draw(t, "marker") == 0}
+				return write{
+					seconds(0, 12*3600).Draw(t, "wait"), key.Draw(t, "key"), rapid.IntRange(0, 3).Draw(t, "marker") == 0,
+					rapid.SampledFrom([]string{"", "", "", "", "true", "false", "case 12"}).Draw(t, "tag"),
+				}
 			}), 0, 14).Draw(t, "before"),
 			Steps: rapid.SliceOfN(rapid.Custom(func(t *rapid.T) step {
 				return step{
 					Wait: wait.Draw(t, "wait"), Run: rapid.IntRange(1, 3).Draw(t, "run"), Key: key.Draw(t, "key"),
 					Do: rapid.SampledFrom([]string{"deliver", "deliver", "deliver", "put", "remove", "hold", "lift", "stop", "resume",
-						"sweep", "retry", "release", "dismiss"}).Draw(t, "do"),
+						"sweep", "retry", "release", "dismiss", "tag", "untag", "lock"}).Draw(t, "do"),
 					ID: rapid.IntRange(1, 3).Draw(t, "id"), Copies: rapid.IntRange(1, 3).Draw(t, "copies"),
 					Ago:    rapid.SampledFrom([]time.Duration{invariants.MinObjectAge, 24 * time.Hour, 40 * time.Hour}).Draw(t, "ago"),
 					Lasts:  rapid.OneOf(rapid.Just(time.Duration(0)), seconds(1, 600)).Draw(t, "lasts"),
@@ -132,6 +140,12 @@ func (h history) dice(what string, name any) int {
 
 func (h history) fault(c invariants.Call) invariants.Fault {
 	f := invariants.Fault{}
+	if spell := time.Now().Unix() / 600; c.Operation == "PutObject" && h.dice("outage", spell) < h.Outage {
+		f.Kind = [...]invariants.FaultKind{
+			invariants.FaultThrottled, invariants.FaultServerError, invariants.FaultNoConnection, invariants.FaultDenied, invariants.FaultNoBucket,
+		}[h.dice("outage how", spell)%5]
+		return f
+	}
 	if h.dice("stall", c) < h.Stall {
 		f.Stall = time.Duration(h.dice("how long", c)) * 2 * time.Second
 	}
@@ -169,11 +183,14 @@ func (h history) stream(n int) invariants.StreamFault {
 	return f
 }
 
-func (h history) skew(process string) time.Duration {
+// skewed is nil where all clocks are right, and then the observer asks for more.
+func (h history) skewed() func(process string) time.Duration {
 	if h.Skew == 0 {
-		return 0
+		return nil
 	}
-	return time.Duration(h.dice("skew", process)%(2*h.Skew+1)-h.Skew) * time.Second
+	return func(process string) time.Duration {
+		return time.Duration(h.dice("skew", process)%(2*h.Skew+1)-h.Skew) * time.Second
+	}
 }
 
 // play lets the history happen, calms the world down, and wants every run to end; then it wants a retry of what failed to
@@ -182,7 +199,7 @@ func (h history) play(t *testing.T, trace func(string)) (seen tally, violations 
 	synctest.Test(t, func(t *testing.T) {
 		calm, asked := false, map[string]int{}
 		w, err := invariants.New(t.Context(), invariants.Options{
-			Trace: trace, Seed: h.Seed, Skew: h.skew, PageSize: h.Page,
+			Trace: trace, Seed: h.Seed, Skew: h.skewed(), PageSize: h.Page, Locks: h.Locks,
 			Fault: func(c invariants.Call) invariants.Fault {
 				if calm {
 					return invariants.Fault{}
@@ -231,7 +248,7 @@ func (h history) play(t *testing.T, trace func(string)) (seen tally, violations 
 		}
 		for i, s := range h.Steps {
 			w.Sleep(s.Wait + time.Millisecond) // no two steps at one instant
-			s.take(w, i)
+			s.take(w, i, h.Locks)
 		}
 		w.Sleep(10 * time.Minute)
 		w.Lift("*", "stop")
@@ -255,6 +272,12 @@ func tallyOf(w *invariants.World) tally {
 	for _, s := range w.Slices() {
 		seen["slices that "+string(s.Outcome)]++
 		seen["versions deleted"] += int(s.Deleted)
+		for reason, n := range s.Retained {
+			seen["versions retained: "+reason] += int(n)
+		}
+		if s.Category != "" {
+			seen["slices with "+string(s.Category)]++
+		}
 	}
 	for n := 1; n <= 3; n++ {
 		if v, there := w.Run(fmt.Sprintf("r-%d", n)); there {
@@ -267,14 +290,27 @@ func tallyOf(w *invariants.World) tally {
 func (b write) make(w *invariants.World) {
 	if b.Marker {
 		w.Remove(b.Key)
-	} else {
-		w.Put(b.Key)
+		return
 	}
+	w.Tag(b.Key, w.Put(b.Key), b.Tag)
 }
 
 func (s step) run() string { return fmt.Sprintf("r-%d", s.Run) }
 
-func (s step) take(w *invariants.World, n int) {
+// lock places a lock or lifts one.
+func (s step) lock(w *invariants.World, locks bool) {
+	switch {
+	case !locks:
+	case s.Copies == 1:
+		w.LockHold(s.Key, s.ID, true)
+	case s.Copies == 2:
+		w.LockHold(s.Key, s.ID, false)
+	default:
+		w.LockUntil(s.Key, s.ID, time.Now().Add(s.Lasts+2*time.Second))
+	}
+}
+
+func (s step) take(w *invariants.World, n int, locks bool) {
 	switch s.Do {
 	case "deliver":
 		d := invariants.Delivery{
@@ -302,6 +338,12 @@ func (s step) take(w *invariants.World, n int) {
 		w.Place(invariants.Hold{Scope: "*", ID: "stop", Reason: "stop"})
 	case "resume":
 		w.Lift("*", "stop")
+	case "tag":
+		w.Tag(s.Key, s.ID, s.Reason)
+	case "untag":
+		w.Tag(s.Key, s.ID, "")
+	case "lock":
+		s.lock(w, locks)
 	case "sweep":
 		w.Go(w.Sweep)
 	case "retry":
@@ -363,6 +405,9 @@ func TestHistoriesRepeatThemselves(t *testing.T) {
 		var lines [2][]string
 		for i := range lines {
 			h.play(t, func(line string) { lines[i] = append(lines[i], line) })
+		}
+		for i := range lines {
+			slices.Sort(lines[i]) // a line begins with its time; reads that leave side by side have no order
 		}
 		if !slices.Equal(lines[0], lines[1]) {
 			differing++

@@ -33,6 +33,15 @@ func blows(c invariants.Call) []blow {
 		{invariants.FaultDeath, once},
 	}
 	switch c.Operation {
+	case "GetObjectTagging", "GetObjectLegalHold", "GetObjectRetention":
+		// There are as many as there are versions, and what happens to one has no other end than the same of a listing's page.
+		return []blow{{invariants.FaultNoConnection, everytime}, {invariants.FaultLostAnswer, once}, {invariants.FaultDeath, once}}
+	case "PutObject":
+		// What the SDK repeats behind a lost answer meets the condition: there is an object of the name already.
+		return []blow{
+			{invariants.FaultNoConnection, once}, {invariants.FaultNoConnection, everytime}, {invariants.FaultLostAnswer, once},
+			{invariants.FaultLostAnswer, everytime}, {invariants.FaultDeath, once},
+		}
 	case "TransactWriteItems", "UpdateItem":
 		all = append(all, blow{invariants.FaultConflict, once}, blow{invariants.FaultConflict, everytime},
 			blow{invariants.FaultThrottled, everytime})

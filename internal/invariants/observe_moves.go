@@ -24,7 +24,7 @@ func (o *observer) workerWrote(x exchange, run *runBook, c change) {
 		o.violate("I7: %s wrote to %s, which is %s", x.call, c.pk, c.old.text("state"))
 	}
 	if after != "" && after != before {
-		p.tokens[c.pk] = after
+		p.tokens[c.pk], p.leases[after] = after, c.pk
 		o.acquired(x, c, now)
 		return
 	}
@@ -39,6 +39,7 @@ func (o *observer) workerWrote(x exchange, run *runBook, c change) {
 	o.checkPlace(x, run, c)
 	if c.new.text("state") == "done" {
 		o.completed(x, run, c)
+		o.checkReport(run)
 	}
 }
 
@@ -127,7 +128,7 @@ func (o *observer) operatorWrote(x exchange, run *runBook, c change) {
 			c.new.number("attempts") != 0 || place.number("refused_count") != 0 || c.new.has("lease_token") {
 			o.violate("%s restarted %s, which was %s, with an old life left in it", x.call, c.pk, c.old.text("state"))
 		}
-		run.scan, run.reads = 0, nil
+		run.scan, run.reads, run.marks = 0, nil, marksBook{}
 	case "dismissed":
 		if c.new.has("lease_token") || c.new.has("wake") {
 			o.violate("%s dismissed %s with a lease or wake left", x.call, c.pk)

@@ -26,6 +26,8 @@ type observer struct {
 	holds      map[string]map[string]Hold
 	asked      map[string][]Delivery // what the producers sent, by run item
 	slices     []Slice
+	reports    map[string]*reportObject // by name
+	wentBy     map[versionName]removal
 }
 
 // terms are what differs between the world and a real stack that is watched.
@@ -48,6 +50,7 @@ type runBook struct {
 	scan      int64       // the scan of the last place that was written; a scan that died unwritten never was
 	scanFrom  time.Time   // when it began to list
 	reads     []holdsRead // of the holds, by holders of the lease
+	marks     marksBook   // of versions, by holders of the lease
 	wakes     map[string]bool
 	confirmed int64 // versions that S3 said are gone, asked for in the name of this run
 }
@@ -62,7 +65,8 @@ type Slice struct {
 func newObserver(w *World) observer {
 	return observer{
 		world: w, keys: map[string]*keyBook{}, runs: map[string]*runBook{}, deliveries: map[string]item{},
-		holds: map[string]map[string]Hold{}, asked: map[string][]Delivery{},
+		holds: map[string]map[string]Hold{}, asked: map[string][]Delivery{}, reports: map[string]*reportObject{},
+		wentBy: map[versionName]removal{},
 		terms: terms{
 			began: time.Unix(epoch, 0), wakeAfter: 2 * time.Minute, now: time.Now, record: func(text []byte) { w.mapping.hand(text) },
 		},
@@ -175,6 +179,7 @@ func (o *observer) claimed(x exchange, c change) {
 	run := &runBook{
 		pk: c.pk, scope: c.new.text("scope"), prefixes: sel.texts("prefixes"),
 		cutoff: time.UnixMilli(sel.number("cutoff")), item: c.new, wakes: map[string]bool{c.new.text("wake"): true},
+		marks: marksBook{},
 	}
 	o.runs[c.pk] = run
 	if !slices.ContainsFunc(o.asked[c.pk], func(d Delivery) bool { return d.names(run) }) {

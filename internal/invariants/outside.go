@@ -29,20 +29,20 @@ func (w *World) Sleep(d time.Duration) {
 	}
 }
 
-// Put lets a writer make a version of the key.
-func (w *World) Put(key string) { w.write(http.MethodPut, key) }
+// Put lets a writer make a version of the key, and says which one that is, counted from 1.
+func (w *World) Put(key string) int { return w.write(http.MethodPut, key) }
 
 // Remove lets a writer delete the key without naming a version, which makes a delete marker.
 func (w *World) Remove(key string) { w.write(http.MethodDelete, key) }
 
-func (w *World) write(method, key string) {
+func (w *World) write(method, key string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	a := w.s3(method, key, "", "x")
+	a := w.s3(method, Bucket, key, "", "x")
 	if !a.ok() {
 		w.observer.violate("a writer is refused: %s", a.body.String())
 	}
-	w.observer.written(key, a.header.Get("X-Amz-Version-Id"), method == http.MethodDelete)
+	return w.observer.written(key, a.header.Get("X-Amz-Version-Id"), method == http.MethodDelete)
 }
 
 // Place writes a hold.

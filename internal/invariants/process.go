@@ -13,6 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"custody/internal/cleanup"
 )
 
 // process is one instance of a function, with its own clients and its own clock. It works on one event at a time.
@@ -26,14 +28,18 @@ type process struct {
 	task     task // guarded by World.mu, as all below
 	db       *dynamodb.Client
 	bucket   *s3.Client
+	worker   *cleanup.Worker // of the cleanup function: it is made once, as main does
 	jitters  int
 
-	calls map[string]int // of each operation
+	calls map[string]int // of each operation, and what it is about
 	known map[string]int // invocation of the SDK to the call's number
 
 	tokens map[string]string      // the lease it holds or held, by run item: Observer
 	reads  map[string][]holdsRead // Observer
 	began  map[string]time.Time   // its last scan of a run: Observer
+	marks  marksBook              // what it was told of versions: Observer
+	wrote  []*reportObject        // selection objects of it that are stored: Observer
+	leases map[string]string      // run item by each lease that it ever took: Observer
 }
 
 // task is what a process works on.
@@ -48,7 +54,7 @@ func (w *World) newProcess(function string) *process {
 	p := &process{
 		world: w, function: function, name: fmt.Sprintf("%s-%d", function, w.started[function]),
 		dead: make(chan struct{}), calls: map[string]int{}, known: map[string]int{},
-		tokens: map[string]string{}, reads: map[string][]holdsRead{},
+		tokens: map[string]string{}, reads: map[string][]holdsRead{}, marks: marksBook{}, leases: map[string]string{},
 	}
 	if w.options.Skew != nil {
 		p.skew = w.options.Skew(p.name)
@@ -162,6 +168,7 @@ type exchange struct {
 	call    Call
 	fault   Fault
 	sent    time.Time
+	came    time.Time // when it was seen for the first time: not before it was sent, and before it was served
 	request *http.Request
 	body    []byte
 }
@@ -171,7 +178,7 @@ func (w *World) depart(p *process, service string, r *http.Request, body []byte)
 	defer w.mu.Unlock()
 	c := p.identify(service, r)
 	w.calls = append(w.calls, c)
-	x := exchange{process: p, task: p.task, lease: p.tokens[p.task.run], call: c, sent: time.Now(), request: r, body: body}
+	x := exchange{process: p, task: p.task, lease: p.tokens[p.task.run], call: c, sent: time.Now(), came: time.Now(), request: r, body: body}
 	if w.options.Fault != nil {
 		x.fault = w.options.Fault(c)
 	}
@@ -182,11 +189,12 @@ func (w *World) depart(p *process, service string, r *http.Request, body []byte)
 // identify counts the call. The SDK's repetitions carry the id of the first attempt.
 func (p *process) identify(service string, r *http.Request) Call {
 	c := Call{Process: p.name, Service: service, Operation: operationOf(service, r), Attempt: sdkAttempt(r)}
+	c.About = p.world.observer.about(c.Operation, r)
 	id := r.Header.Get("Amz-Sdk-Invocation-Id")
 	n, known := p.known[id]
 	if !known {
-		p.calls[service+c.Operation]++
-		n = p.calls[service+c.Operation]
+		p.calls[service+c.Operation+c.About]++
+		n = p.calls[service+c.Operation+c.About]
 		p.known[id] = n
 	}
 	c.N = n
@@ -213,7 +221,7 @@ func (x exchange) fly(arrived chan<- *answer) {
 		x.process.kill()
 	case FaultLostAnswer:
 		a = nil
-	case FaultNone, FaultNoConnection, FaultServerError, FaultThrottled, FaultDenied, FaultConflict, FaultDeathBefore:
+	case FaultNone, FaultNoConnection, FaultServerError, FaultThrottled, FaultDenied, FaultNoBucket, FaultConflict, FaultDeathBefore:
 	}
 	time.Sleep(latency)
 	arrived <- a

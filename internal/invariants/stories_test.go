@@ -29,6 +29,11 @@ func stories() map[string]func() scenario {
 		"a record that came twice":           twice,
 		"two schedulers over one warehouse":  twoSchedulers,
 		"writers overwrite under the slices": overwriting,
+		"tags keep":                          tagging,
+		"locks keep":                         locking,
+		"a report that may not be written":   unwritable,
+		"a report that has to wait":          reportThrottled,
+		"tags that may not be read":          unread,
 	}
 }
 

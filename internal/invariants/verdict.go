@@ -48,8 +48,8 @@ func (o *observer) expired(run *runBook) []expiredVersion {
 	return out
 }
 
-// kept says whether the run's present scan had a reason to keep the version: a hold that its worker was told of, a version below
-// a current one, or a refusal by S3 that the item names.
+// kept says whether the run's present scan had a reason to keep the version: a hold, tag or lock that its worker was told of, a
+// version below a current one, or a refusal by S3 that the item names.
 func (o *observer) kept(run *runBook, v expiredVersion, p *process, now item) bool {
 	for _, r := range run.reads {
 		if r.at.Before(run.scanFrom) {
@@ -61,10 +61,12 @@ func (o *observer) kept(run *runBook, v expiredVersion, p *process, now item) bo
 			return true
 		}
 	}
+	if run.marks.kept(v.id, run.scanFrom, p.skew) {
+		return true
+	}
 	k := o.keys[v.key]
 	wasCurrent := v.notNewer.IsZero() || !v.notNewer.Before(run.scanFrom)
-	foreign := !k.lastDelete.Before(run.scanFrom) && k.lastDeleter != p
-	if wasCurrent && (len(k.versions) > 1 || foreign) {
+	if wasCurrent && (len(k.versions) > 1 || k.last.foreign(run, p)) {
 		return true
 	}
 	refused := now["place"].M["refused"].L
@@ -105,10 +107,10 @@ func (o *observer) completed(x exchange, run *runBook, c change) {
 	}
 }
 
-// foreignDeletes: another process removed something of the selection during the run's last scan.
+// foreignDeletes: something of the selection was removed during the run's last scan, and not by it.
 func (o *observer) foreignDeletes(run *runBook, p *process) bool {
 	for key, k := range o.keys {
-		if _, in := run.prefixOf(key); in && !k.lastDelete.Before(run.scanFrom) && k.lastDeleter != p {
+		if _, in := run.prefixOf(key); in && k.last.foreign(run, p) {
 			return true
 		}
 	}
@@ -259,7 +261,7 @@ func (w *World) checkPage(query url.Values, listed *int) url.Values {
 		IsTruncated                        bool
 		NextKeyMarker, NextVersionIdMarker string //nolint:revive // as S3 writes it
 	}
-	a := w.s3("GET", "", query.Encode(), "")
+	a := w.s3("GET", Bucket, "", query.Encode(), "")
 	if err := xml.Unmarshal(a.body.Bytes(), &page); err != nil {
 		w.observer.violate("the bucket cannot be listed: %v", err)
 		return nil

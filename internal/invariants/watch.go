@@ -56,12 +56,17 @@ type WatchCounts struct {
 	Yields, Parks int
 	Wakes         int // by the sweeper
 	Late          int // requests that were served when the lease they were sent under was gone
+	MarksRead     int // of versions
+	Reports       int // objects that are stored
 }
 
 // NewWatch makes a watch. Its stack is started with its Settings, WrapDynamoDB, WrapS3 and Now.
 func NewWatch(o WatchOptions) *Watch {
 	w := &Watch{
-		options: o, world: &World{set: cleanup.Settings{DeleteConcurrency: o.DeleteConcurrency, AttemptCeiling: o.AttemptCeiling}},
+		options: o,
+		world: &World{set: cleanup.Settings{
+			DeleteConcurrency: o.DeleteConcurrency, AttemptCeiling: o.AttemptCeiling, CheckTags: true,
+		}},
 		invocations: map[string]*process{}, wakes: map[string]task{},
 		counts: WatchCounts{Invocations: map[string]int{}},
 	}
@@ -77,7 +82,8 @@ func NewWatch(o WatchOptions) *Watch {
 func (w *Watch) Settings() map[string]string {
 	return map[string]string{
 		"CUSTODY_TABLE": inboxTable, "CUSTODY_HOLDS_TABLE": holdsTable, "CUSTODY_BUCKET": Bucket, "CUSTODY_BUCKET_OWNER": owner,
-		"CUSTODY_SIGNING_KEYS": fmt.Sprintf(`{%q:%q}`, signingKeyID, signingKey), "CUSTODY_REPORT_BUCKET": "none",
+		"CUSTODY_SIGNING_KEYS":  fmt.Sprintf(`{%q:%q}`, signingKeyID, signingKey),
+		"CUSTODY_REPORT_BUCKET": reportBucket, "CUSTODY_REPORT_BUCKET_OWNER": owner, "CUSTODY_CHECK_TAGS": "true",
 		"CUSTODY_WAKE_AFTER":         w.options.WakeAfter.String(),
 		"CUSTODY_SLICE_BUDGET":       w.options.SliceBudget.String(),
 		"CUSTODY_LEASE_DURATION":     w.options.LeaseDuration.String(),
@@ -94,26 +100,29 @@ func (w *Watch) Now() time.Time {
 	return time.Now()
 }
 
-// Put lets a writer make a version of the key, of the given age.
-func (w *Watch) Put(key string, age time.Duration) { w.write(http.MethodPut, key, age) }
+// Put lets a writer make a version of the key, of the given age, and says which one that is, counted from 1.
+func (w *Watch) Put(key string, age time.Duration) int { return w.write(http.MethodPut, key, age) }
 
 // Remove lets a writer delete the key without naming a version, which makes a delete marker of the given age.
 func (w *Watch) Remove(key string, age time.Duration) { w.write(http.MethodDelete, key, age) }
 
-func (w *Watch) write(method, key string, age time.Duration) {
+func (w *Watch) write(method, key string, age time.Duration) int {
 	w.world.mu.Lock()
 	defer w.world.mu.Unlock()
 	at := time.Now().Add(-age)
 	w.written.Store(&at)
 	defer w.written.Store(nil)
-	a := w.world.s3(method, key, "", "x")
+	a := w.world.s3(method, Bucket, key, "", "x")
 	if !a.ok() {
 		w.world.observer.violate("a writer is refused: %s", a.body.String())
-		return
+		return 0
 	}
 	w.counts.Versions++
-	w.world.observer.written(key, a.header.Get("X-Amz-Version-Id"), method == http.MethodDelete)
+	return w.world.observer.written(key, a.header.Get("X-Amz-Version-Id"), method == http.MethodDelete)
 }
+
+// Tag lets somebody set the tag custody-hold of the key's n-th version, counted from 1 over all that it ever had; "" takes it away.
+func (w *Watch) Tag(key string, n int, value string) { w.world.Tag(key, n, value) }
 
 // Place writes a hold, and Lift takes it away.
 func (w *Watch) Place(h Hold) { w.world.Place(h) }
@@ -206,7 +215,7 @@ func (w *Watch) Counts() WatchCounts {
 	defer w.world.mu.Unlock()
 	c := w.counts
 	c.Invocations = maps.Clone(c.Invocations)
-	c.Gone = c.Versions
+	c.Gone, c.Reports = c.Versions, len(w.world.observer.reports)
 	for _, k := range w.world.observer.keys {
 		c.Gone -= len(k.versions)
 	}
@@ -215,6 +224,9 @@ func (w *Watch) Counts() WatchCounts {
 
 // CheckBooks compares the books with what the engine lists.
 func (w *Watch) CheckBooks() { w.world.CheckBooks() }
+
+// CheckReports reads the report of each run that is done back, and holds it against the bucket.
+func (w *Watch) CheckReports() { w.world.CheckReports() }
 
 // Violations lists what broke, in the order in which it was seen.
 func (w *Watch) Violations() []string { return w.world.Violations() }
@@ -281,7 +293,8 @@ func (w *Watch) wrap(service string, engine http.Handler, see func(exchange) *an
 			return // the sender died in the middle of it
 		}
 		x := w.identify(trace, exchange{
-			call: Call{Service: service, Operation: operationOf(service, r), Attempt: sdkAttempt(r)}, sent: sentAt(r), request: r, body: body,
+			call: Call{Service: service, Operation: operationOf(service, r), Attempt: sdkAttempt(r)}, sent: sentAt(r), came: time.Now(),
+			request: r, body: body,
 		})
 		w.travel(x.call, false)
 		w.world.mu.Lock()
@@ -335,12 +348,19 @@ func (w *Watch) identify(trace string, x exchange) exchange {
 		p = &process{
 			world: w.world, function: function, name: fmt.Sprintf("%s-%d", function, w.counts.Invocations[function]),
 			dead: make(chan struct{}), calls: map[string]int{}, tokens: map[string]string{}, reads: map[string][]holdsRead{},
+			marks: marksBook{}, leases: map[string]string{},
 		}
 		w.invocations[trace] = p
 	}
 	w.counts.Requests++
+	if x.call.Operation == string(markTag) {
+		w.counts.MarksRead++
+	}
 	p.calls[x.call.Operation]++
 	x.call.Process, x.call.N = p.name, p.calls[x.call.Operation]
+	if service := x.call.Service; service == ServiceS3 {
+		x.call.About = w.world.observer.about(x.call.Operation, x.request)
+	}
 	if p.function == Cleanup && p.task.run == "" && x.call.Operation == "UpdateItem" {
 		p.task = w.taskOf(x.body)
 	}

@@ -11,18 +11,22 @@ import (
 	"sync"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
 	"custody/internal/cleanup"
 	"custody/internal/localaws"
 	localdb "custody/internal/localaws/dynamodb"
 	locals3 "custody/internal/localaws/s3"
+	"custody/internal/s3versions"
 )
 
 // What the world is made of.
 const (
-	Bucket     = "objects"
-	inboxTable = "inbox"
-	holdsTable = "holds"
-	owner      = "000000000000" // of the bucket, as the local S3 has it
+	Bucket       = "objects"
+	reportBucket = "reports"
+	inboxTable   = "inbox"
+	holdsTable   = "holds"
+	owner        = "000000000000" // of the bucket, as the local S3 has it
 )
 
 // Options say how a world differs from a healthy one.
@@ -37,6 +41,10 @@ type Options struct {
 	PageSize int                      // most entries of a page of a listing; 0: as many as were asked for
 	Latency  func(Call) time.Duration // one way, on top of some milliseconds; nil: none
 	Settings func(*cleanup.Settings)  // changes to the cleanup function's settings
+	Locks    bool                     // the bucket has Object Lock
+	// Reports and Versions stand between the worker and its adapters, to plant what the observer must see; nil: nothing does.
+	Reports  func(client *s3.Client, next cleanup.Reports) cleanup.Reports
+	Versions func(next *s3versions.Client) Versions
 	// Refuse answers for one version of a delete request in S3's place: with an error of the code, or, where it is Unmentioned, not
 	// at all. n counts the versions of the key from 1; "" lets S3 answer. It is called with the world's lock held.
 	Refuse func(key string, n int) string
@@ -79,7 +87,7 @@ func New(ctx context.Context, o Options) (*World, error) {
 		started: map[string]int{}, invoked: map[string]int{}, idle: map[string][]*process{},
 		set: cleanup.Settings{
 			DeleteScopes: []string{"*"}, DeleteConcurrency: 1, SliceBudget: 240 * time.Second, LeaseDuration: 90 * time.Second,
-			ScanCeiling: 10, AttemptCeiling: 12, Retention: 90 * 24 * time.Hour,
+			ScanCeiling: 10, AttemptCeiling: 12, Retention: 90 * 24 * time.Hour, CheckTags: true,
 		},
 	}
 	w.ctx, w.stop = context.WithCancel(ctx)
@@ -94,14 +102,32 @@ func New(ctx context.Context, o Options) (*World, error) {
 			}
 		}
 	}
-	for _, step := range []struct{ query, body string }{
-		{"", ""}, {"versioning", "<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>"},
-	} {
-		if a := w.s3(http.MethodPut, "", step.query, step.body); !a.ok() {
-			return nil, fmt.Errorf("make the bucket: %s", a.body.String())
+	for _, bucket := range []string{Bucket, reportBucket} {
+		if err := w.makeBucket(bucket, o.Locks && bucket == Bucket); err != nil {
+			return nil, err
 		}
 	}
 	return w, nil
+}
+
+// makeBucket makes a bucket with versioning.
+func (w *World) makeBucket(bucket string, locks bool) error {
+	for _, step := range []struct {
+		query, body string
+		wanted      bool
+	}{
+		{"", "", true},
+		{"versioning", "<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>", true},
+		{"object-lock", "<ObjectLockConfiguration><ObjectLockEnabled>Enabled</ObjectLockEnabled></ObjectLockConfiguration>", locks},
+	} {
+		if !step.wanted {
+			continue
+		}
+		if a := w.s3(http.MethodPut, bucket, "", step.query, step.body); !a.ok() {
+			return fmt.Errorf("make the bucket %s: %s", bucket, a.body.String())
+		}
+	}
+	return nil
 }
 
 // createTable says to the engine what the stack's own definition says, without the SDK's waiter.
@@ -160,8 +186,8 @@ func (w *World) db(target string, in, out any) error {
 const authorization = "AWS4-HMAC-SHA256 Credential=test/20010909/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0"
 
 // s3 asks the local S3 past all observation.
-func (w *World) s3(method, key, query, body string) *answer {
-	u := url.URL{Scheme: "http", Host: "s3.local", Path: "/" + Bucket, RawQuery: query}
+func (w *World) s3(method, bucket, key, query, body string) *answer {
+	u := url.URL{Scheme: "http", Host: "s3.local", Path: "/" + bucket, RawQuery: query}
 	if key != "" {
 		u.Path += "/" + key
 	}

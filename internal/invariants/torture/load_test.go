@@ -16,7 +16,7 @@ import (
 const (
 	producers = 8
 	mostOpen  = 15             // runs; a producer waits while there are more
-	keys      = 1500           // of a warehouse; with their versions more than three thousand entries
+	keys      = 750            // of a warehouse; with their versions more than a page's thousand entries under one of its prefixes
 	age       = 48 * time.Hour // of the versions that a warehouse opens with
 	lag       = 2 * time.Second
 )
@@ -107,14 +107,16 @@ func (x *torture) openWarehouse(r *rand.Rand) {
 	for i := range keys {
 		key := keyOf(name, i)
 		for range 1 + r.IntN(3) {
-			x.watch.Put(key, age)
+			if n := x.watch.Put(key, age); r.IntN(50) == 0 {
+				x.watch.Tag(key, n, "case 12")
+			}
 		}
 		if r.IntN(6) == 0 {
 			x.watch.Remove(key, age)
 		}
 	}
 	x.watch.Place(invariants.Hold{Scope: scope, ID: "case", Key: keyOf(name, r.IntN(keys)), Reason: "legal_hold"})
-	x.watch.Place(invariants.Hold{Scope: scope, ID: "dispute", Prefix: "pod/" + name + "/01", Reason: "dispute_evidence"})
+	x.watch.Place(invariants.Hold{Scope: scope, ID: "dispute", Prefix: "pod/" + name + "/001", Reason: "dispute_evidence"})
 	if r.IntN(4) == 0 { // for a while nothing of it may go
 		x.watch.Place(invariants.Hold{Scope: scope, ID: "manifest", Prefix: "pod/" + name + "/", Reason: "active_manifest",
 			ExpiresAt: time.Now().Add(between(r, 2*time.Second, 8*time.Second))})
@@ -145,6 +147,15 @@ func (x *torture) overwrite(ctx context.Context) {
 	}
 }
 
+// tagAndUntag sets and takes away the tag that keeps a version, while runs are at work.
+func (x *torture) tagAndUntag(ctx context.Context) {
+	r := x.random(6)
+	for pause(ctx, between(r, 20*time.Millisecond, 100*time.Millisecond)) {
+		values := []string{"case 12", "true", "false", ""}
+		x.watch.Tag(keyOf(x.someWarehouse(r), r.IntN(keys)), 1+r.IntN(3), values[r.IntN(len(values))])
+	}
+}
+
 // holdAndLift places holds while runs are at work, and lifts them again.
 func (x *torture) holdAndLift(ctx context.Context) {
 	r := x.random(5)
@@ -152,7 +163,7 @@ func (x *torture) holdAndLift(ctx context.Context) {
 		name := x.someWarehouse(r)
 		h := invariants.Hold{Scope: "warehouse:" + name, ID: fmt.Sprintf("h-%d", n), Reason: "dispute_evidence", Key: keyOf(name, r.IntN(keys))}
 		if r.IntN(4) == 0 {
-			h.Key, h.Prefix = "", fmt.Sprintf("pod/%s/%02d", name, r.IntN(7))
+			h.Key, h.Prefix = "", fmt.Sprintf("pod/%s/%03d", name, r.IntN(75))
 		}
 		x.watch.Place(h)
 		if pause(ctx, between(r, 100*time.Millisecond, time.Second)); r.IntN(3) > 0 {
