@@ -17,7 +17,7 @@ type object = map[string]any
 
 // template is template.yaml.
 type template struct {
-	Parameters, Resources, Outputs, Mappings, Globals, Metadata object
+	Parameters, Conditions, Resources, Outputs, Mappings, Globals, Metadata object
 }
 
 func readTemplate(t *testing.T) template {
@@ -28,7 +28,7 @@ func readTemplate(t *testing.T) template {
 	}
 	whole := plain(t, document.Content[0]).(object)
 	section := func(name string) object { return whole[name].(object) }
-	return template{section("Parameters"), section("Resources"), section("Outputs"), section("Mappings"),
+	return template{section("Parameters"), section("Conditions"), section("Resources"), section("Outputs"), section("Mappings"),
 		section("Globals"), section("Metadata")}
 }
 
@@ -146,6 +146,21 @@ func text(value any) string {
 		return text(branches[1]) + " | " + text(branches[2])
 	}
 	return fmt.Sprint(m)
+}
+
+// branches are what a value may turn out to be: those of an Fn::If, without the one that leaves it out.
+func branches(value any) []any {
+	alternatives, _ := at(value, "Fn::If").([]any)
+	if alternatives == nil {
+		return []any{value}
+	}
+	var found []any
+	for _, one := range alternatives[1:] {
+		if text(one) != noValue {
+			found = append(found, one)
+		}
+	}
+	return found
 }
 
 // list is the value as a list: IAM takes one item without brackets.

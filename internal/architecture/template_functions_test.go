@@ -60,7 +60,8 @@ func TestTemplateFunctionsRunAsAgreed(t *testing.T) {
 	tpl := readTemplate(t)
 	globals := tpl.Globals["Function"].(object)
 	wantGlobals := object{"Runtime": "provided.al2023", "Handler": "bootstrap", "CodeUri": ".",
-		"Architectures": []any{object{"Ref": "Architecture"}}, "Environment": globals["Environment"]}
+		"Architectures": []any{object{"Ref": "Architecture"}}, "Environment": globals["Environment"],
+		"Tracing": object{"Fn::If": []any{"Trace", "Active", "PassThrough"}}}
 	if diff := cmp.Diff(wantGlobals, globals); diff != "" {
 		t.Errorf("what all functions share (-want +got):\n%s", diff)
 	}
