@@ -3,6 +3,7 @@ package cleanup_test
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,7 +61,7 @@ func FuzzEvent(f *testing.F) {
 		for i, record := range event.Records {
 			pk, wake := image(record.Change.Keys, "pk"), image(record.Change.NewImage, "wake")
 			key, isRun := inbox.ParseItemKey(pk)
-			ran := record.EventID != "" && isRun && wake != "" && image(record.Change.NewImage, "scope") != ""
+			ran := record.EventID != "" && isRun && strings.Count(pk, "#") == 2 && wake != "" && image(record.Change.NewImage, "scope") != ""
 			want := inbox.SliceDropped
 			if ran {
 				want = inbox.SliceNotAcquired
