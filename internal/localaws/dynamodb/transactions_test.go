@@ -85,6 +85,22 @@ func transactionChecks() []check {
 				t.Error(d)
 			}
 		}},
+		{"an absent item is checked as one without attributes, and stays absent", func(t testing.TB, at *endpoint) {
+			table, other := at.inboxTable(t), at.inboxTable(t)
+			check := func(condition string) types.TransactWriteItem {
+				return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{TableName: &other, Key: key("absent"), ConditionExpression: &condition,
+					ExpressionAttributeValues: item{":v": str("held"), ":w": num("1")}}}
+			}
+			codes, _ := reasons(t, at.transact(t, claim(table, "refused", "me"), check("by_ = :v AND n <= :w")))
+			if d := diff([]string{"None", "ConditionalCheckFailed"}, codes); d != "" {
+				t.Error(d)
+			}
+			noError(t, at.transact(t, claim(table, "made", "me"), check("NOT (by_ = :v AND n <= :w)")))
+			got := []item{at.get(t, table, key("refused")), at.get(t, table, key("made")), at.get(t, other, key("absent"))}
+			if d := diff([]item{nil, with(key("made"), item{"by_": str("me")}), nil}, got); d != "" {
+				t.Error(d)
+			}
+		}},
 		{"a reason carries no item unless asked", func(t testing.TB, at *endpoint) {
 			table := at.inboxTable(t)
 			at.put(t, table, key("taken"))
