@@ -116,6 +116,10 @@ func TestRunsAndReservationsShareTheTimeOfATick(t *testing.T) {
 			nil, held{block: wait}, 27500 * time.Millisecond,
 			inbox.SweepSummary{Counted: true, Open: 1, OldestOpenAge: time.Hour, Woken: 1, Errors: 1},
 		},
+		"the wakes hang": {
+			hang("move"), held{oldest: noon.Add(-time.Minute)}, 55 * time.Second,
+			inbox.SweepSummary{Counted: true, Open: 1, OldestOpenAge: time.Hour, Errors: 1, ReservationsRead: true, OldestOverdue: time.Minute},
+		},
 		"both hang": {
 			hang("open"), held{block: wait}, 41250 * time.Millisecond, inbox.SweepSummary{Errors: 2},
 		},
