@@ -108,7 +108,7 @@ func TestSendStopsAtAnAnswerThatIsFinal(t *testing.T) {
 			t.Errorf("%d %s: %+v after %d requests", a.Status, a.Outcome, r, len(got))
 		}
 	}
-	if r, got := play(t, signature.Timestamped{}, "key", nil, "307"); r.Status != 307 || r.Acknowledged() || len(got) != 1 {
+	if r, got := play(t, signature.Timestamped{}, "key", nil, "307", "204 accepted"); r.Status != 307 || r.Acknowledged() || len(got) != 1 {
 		t.Errorf("a redirect was followed: %+v, %d requests", r, len(got))
 	}
 }
