@@ -63,10 +63,11 @@ const (
 
 // Keys that sort closely, one of them outside of the selection by a single character, one by its length.
 func planKeys() *rapid.Generator[string] {
-	return rapid.SampledFrom([]string{"p/wh-1/a", "p/wh-1/a b", "p/wh-1/a+\x01", "p/wh-1/é", "q/wh-1/z", "p/wh-10/a", "p/wh-1"})
+	return rapid.SampledFrom([]string{"p/wh-1/a", "p/wh-1/a b", "p/wh-1/a+\x01", "p/wh-1/é", "q/wh-1/y", "q/wh-1/z", "p/wh-10/a", "p/wh-1"})
 }
 
-func planPrefixes() []string { return []string{"p/wh-1/", "q/wh-1/"} }
+// The second lies before the first in the order of keys: what is told of a place in one says nothing of the other.
+func planPrefixes() []string { return []string{"q/wh-1/", "p/wh-1/"} }
 
 // sometimes draws from the generator in one of n cases, and else the zero value.
 func sometimes[T any](n int, g *rapid.Generator[T]) *rapid.Generator[T] {

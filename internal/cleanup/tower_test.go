@@ -3,6 +3,7 @@ package cleanup_test
 import (
 	"context"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -16,7 +17,8 @@ import (
 // tower is one key with any number of expired versions, a bit each: number 0 is the current one, n-1 the oldest. It counts how many
 // versions have been listed and not yet been asked to go, which is what a worker has to remember.
 type tower struct {
-	oneKey // the bucket's configuration and marks
+	oneKey               // the bucket's configuration
+	asking time.Duration // what reading the marks of a batch takes
 	n      int
 	held   int // a version that is tagged; -1 for none
 
@@ -33,6 +35,7 @@ type tower struct {
 func newTower(n, held int) *tower { return &tower{n: n, held: held, gone: make([]bool, n), left: n} }
 
 func (k *tower) Marks(_ context.Context, _ string, vs []retention.Version, _ retention.Ask) ([]retention.Marks, error) {
+	time.Sleep(k.asking)
 	marks := make([]retention.Marks, len(vs))
 	for i, v := range vs {
 		marks[i].TagHold = v.ID == strconv.Itoa(k.held)
@@ -72,7 +75,10 @@ func (k *tower) Page(_ context.Context, _, prefix string, after retention.Marker
 	return p, nil
 }
 
-func (k *tower) Delete(_ context.Context, _ string, vs []retention.Version, _ time.Time) ([]retention.Fate, error) {
+func (k *tower) Delete(_ context.Context, _ string, vs []retention.Version, before time.Time) ([]retention.Fate, error) {
+	if !time.Now().Before(before) {
+		return slices.Repeat([]retention.Fate{{Kind: retention.FateTransient, Code: retention.CodeHoldsTooOld}}, len(vs)), nil
+	}
 	time.Sleep(100 * time.Millisecond)
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -137,4 +143,19 @@ func TestAKeyOfAMillionVersionsGoesInBoundedMemoryAndItsCurrentOneLast(t *testin
 			})
 		})
 	}
+}
+
+// Reading the tags and locks of a batch takes longer than holds may be old. The holds are read behind them, so that it goes all the
+// same.
+func TestMarksThatTakeLongerToReadThanHoldsMayBeOldStopNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.set.CheckTags = true
+		k := newTower(1500, -1)
+		k.asking = 20 * time.Second
+		if got := b.slice(t.Context(), k, noHolds); got.Outcome != inbox.SliceCompleted || k.left > 0 {
+			t.Errorf("the slice ended as %s with %d versions left: %s", got.Outcome, k.left, got.Problem)
+		}
+	})
 }
