@@ -183,6 +183,7 @@ func TestAReservationIsEitherExpiredOrDeclined(t *testing.T) {
 		"held, extended by less than that":     {reservation: held(num(strconv.FormatInt(now.UnixMilli(), 10) + ".5"))},
 		"held, its deadline with a fraction":   {reservation: held(num(strconv.FormatInt(now.UnixMilli()-1, 10) + ".5")), lapsed: true},
 		"held, its deadline in another form":   {reservation: held(num("1e3")), lapsed: true},
+		"held again behind an expiry":          {reservation: with(held(ms(now)), "expired_at", num("7")), lapsed: true},
 		"held since before 1970":               {reservation: held(num("-5")), lapsed: true},
 		"held, its deadline out of all time":   {reservation: held(num(strings.Repeat("9", 38)))},
 		"held, its deadline 2^53 + 1":          {reservation: held(num("9007199254740993")), expiresAt: beyond, lapsed: true},

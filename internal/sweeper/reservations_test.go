@@ -36,6 +36,9 @@ func (h *held) OldestHeld(ctx context.Context, now time.Time) (time.Time, error)
 			return time.Time{}, err
 		}
 	}
+	if err := ctx.Err(); err != nil {
+		return time.Time{}, err
+	}
 	return h.oldest, h.err
 }
 
