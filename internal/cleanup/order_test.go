@@ -311,3 +311,31 @@ func TestAWarehouseNeverReachesAnotherWhoseNameBeginsLikeIt(t *testing.T) {
 		t.Errorf("left in the bucket (-want +got):\n%s", diff)
 	}
 }
+
+// The request is served and its answer lost, and a hold comes before the next try: what is gone is booked as retained, but the scan
+// that took it is not the empty one.
+func TestARequestWhoseAnswerIsLostIsFollowedByAnotherScan(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.jitter = func(time.Duration) time.Duration { return 0 }
+	w.put("pod/wh-17/a")
+	wake := w.claim(cutoff, "pod/wh-17/")
+	w.at(later)
+	lost := false
+	w.answer(func(rw http.ResponseWriter, r *http.Request) {
+		if operation(r) == "delete" && !lost {
+			lost = true
+			w.objects.ServeHTTP(httptest.NewRecorder(), r)
+			w.hold(map[string]any{"scope": scope, "hold_id": "late", "key": "pod/wh-17/a", "reason": "legal_hold"})
+			rw.WriteHeader(http.StatusInternalServerError)
+			return
+		}
+		w.objects.ServeHTTP(rw, r)
+	})
+	if got := w.deliver(t.Context(), "rec-1", wake); got.Outcome != inbox.SliceCompleted || len(w.left()) > 0 {
+		t.Fatalf("the slice ended as %s, %q are left: %s", got.Outcome, w.left(), got.Problem)
+	}
+	if run := w.run(); run.Place.Scan != 2 || len(run.Place.Retained) > 0 {
+		t.Errorf("scan %d retained %v, want a second scan that meets nothing", run.Place.Scan, run.Place.Retained)
+	}
+}

@@ -29,7 +29,8 @@ type tower struct {
 	mostOpen int
 	early    int // requests for the current version that came while others were there
 	calls    int
-	heap     []uint64 // bytes in use, at every hundredth delete request
+	before   time.Time // of the last delete request: when it may no longer be sent
+	heap     []uint64  // bytes in use, at every hundredth delete request
 }
 
 func newTower(n, held int) *tower { return &tower{n: n, held: held, gone: make([]bool, n), left: n} }
@@ -76,6 +77,9 @@ func (k *tower) Page(_ context.Context, _, prefix string, after retention.Marker
 }
 
 func (k *tower) Delete(_ context.Context, _ string, vs []retention.Version, before time.Time) ([]retention.Fate, error) {
+	k.mu.Lock()
+	k.before = before
+	k.mu.Unlock()
 	if !time.Now().Before(before) {
 		return slices.Repeat([]retention.Fate{{Kind: retention.FateTransient, Code: retention.CodeHoldsTooOld}}, len(vs)), nil
 	}
@@ -156,6 +160,24 @@ func TestMarksThatTakeLongerToReadThanHoldsMayBeOldStopNothing(t *testing.T) {
 		k.asking = 20 * time.Second
 		if got := b.slice(t.Context(), k, noHolds); got.Outcome != inbox.SliceCompleted || k.left > 0 {
 			t.Errorf("the slice ended as %s with %d versions left: %s", got.Outcome, k.left, got.Problem)
+		}
+	})
+}
+
+// What was written while the holds were read may be in the answer or not, so their age counts from before they were asked for.
+func TestHoldsAreAsOldAsTheQuestion(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		k := newTower(1, -1)
+		var asked time.Time
+		got := b.slice(t.Context(), k, func(context.Context) ([]retention.Hold, error) {
+			asked = time.Now()
+			time.Sleep(4 * time.Second)
+			return nil, nil
+		})
+		if want := asked.Add(5 * time.Second); got.Outcome != inbox.SliceCompleted || !k.before.Equal(want) {
+			t.Errorf("the slice ended as %s; the request might be sent until %s, want %s", got.Outcome, k.before, want)
 		}
 	})
 }
