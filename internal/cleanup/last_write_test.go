@@ -39,7 +39,7 @@ func (s slowly) Move(ctx context.Context, key inbox.RunKey, m inbox.Move, c inbo
 	return s.diary.Move(ctx, key, m, c)
 }
 
-// The function's time runs out and the listing with it, while the worker waits for a write. Behind that write it sees both, in no
+// The function is called off and the listing with it, while the worker waits for a write. Behind that write it sees both, in no
 // order, and a listing that was cut off must not look like one that has come to its end: the run would be done and never listed.
 func TestAListingThatIsCutOffIsNotItsEnd(t *testing.T) {
 	t.Parallel()
@@ -50,8 +50,9 @@ func TestAListingThatIsCutOffIsNotItsEnd(t *testing.T) {
 			b.shelf.hang = "pod/r/"
 			b.claim("r", 10)
 			record := b.diary.Drain()[0]
-			ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
+			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
+			time.AfterFunc(5*time.Second, cancel)
 			w := cleanup.New(slowly{&b.diary}, nothingHeld{}, &b.shelf, b.set, time.Now, b.newID)
 			w.Handle(ctx, wakeEventOf(t, record.Image.RunKey(), record.Identity, record.Image.Wake))
 			if run := b.run("r"); run.State == inbox.StateDone {
