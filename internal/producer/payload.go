@@ -44,7 +44,7 @@ func Fields(commandType string) []Field {
 		command.ReservationExpire: {
 			{"reservationId", FormID, "the reservation to expire"},
 			{"titleId", FormID, "what was reserved"},
-			{"expiresAt", FormTime, "the deadline; a reservation with a later one of its own was extended and stays"},
+			{"expiresAt", FormTime, "its deadline; a reservation that was extended beyond it stays"},
 		},
 	}[commandType]
 }

@@ -48,10 +48,9 @@ func (f *deliveryFlags) add(cmd *cobra.Command) {
 			}
 		}
 	}
-	flags.StringVar(&f.scheme, "scheme", "", "the stack's signature `SCHEME`: "+strings.Join(signature.SchemeNames(), ", ")+
-		" (default: "+schemeVariable+", else "+signature.SchemeNames()[0]+")")
-	flags.StringVar(&f.keyFile, "key-file", "", "`FILE` with the signing key (default: the key in "+keyVariable+"); a line break at its end is not part of it")
-	flags.StringVar(&f.keyID, "key-id", "", "`ID` of the key, not secret (default: "+keyIDVariable+", but with --key-file none)")
+	flags.StringVar(&f.scheme, "scheme", "", "`SCHEME`: "+strings.Join(signature.SchemeNames(), ", ")+" (default: "+schemeVariable+")")
+	flags.StringVar(&f.keyFile, "key-file", "", "`FILE` with the key, less a line break at its end (default: the key in "+keyVariable+")")
+	flags.StringVar(&f.keyID, "key-id", "", "`ID` of the key (default: "+keyIDVariable+"; with --key-file none)")
 	flags.SortFlags = false // a command's fields stay together
 }
 

@@ -18,8 +18,8 @@ func newRoot(i *interrupts) *cobra.Command {
 		Long: `custody works with a Custody stack from the outside.
 
 Custody takes signed HTTP deliveries into custody before it acknowledges them, and deletes expired S3 object versions
-from there. This tool shows an operator what runs there are and moves them, keeps the holds and the emergency brake, signs
-and sends deliveries as a producer does, and starts the whole of it on this machine.
+from there. This tool shows an operator what runs there are and moves them, keeps the holds and the emergency brake,
+signs and sends deliveries as a producer does, and starts the whole of it on this machine.
 
 The tables are named by --table and --holds-table, or by CUSTODY_TABLE and CUSTODY_HOLDS_TABLE. AWS is reached by
 the standard environment: AWS_PROFILE, AWS_REGION, AWS_ENDPOINT_URL_DYNAMODB and the others.

@@ -13,7 +13,7 @@ import (
 
 // keyWords stand in the help of both commands.
 const keyWords = `The key comes from CUSTODY_SIGNING_KEY or from a file, never from a flag, and is never printed. The scheme must be the
-stack's own: --scheme or CUSTODY_SIGNATURE_SCHEME.`
+stack's own: --scheme or CUSTODY_SIGNATURE_SCHEME, else timestamped.`
 
 func newSign() *cobra.Command {
 	var flags deliveryFlags
