@@ -120,6 +120,10 @@ test-interop: ## Run senders in other languages: needs openssl, curl, python3, n
 	CUSTODY_TEST_INTEROP=yes CUSTODY_TEST_INTEROP_WITHOUT="$(WITHOUT)" \
 	  $(GO) test -count=1 -v -timeout=$(TIMEOUT) -run '^TestInterop' ./internal/cmd/custody
 
+.PHONY: test-sam
+test-sam: ## Walk a delivery through sam local, which needs Docker and sam: make test-sam [DYNAMODB=http://…]
+	@.ci/test-sam "$(DYNAMODB)"
+
 # A few minutes on two slow cores. It ends what it has started on Ctrl-C too.
 .PHONY: torture
 torture: ## Kill the functions' processes at random on the local stack: make torture KILLS=200 SEED=…
