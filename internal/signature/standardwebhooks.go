@@ -97,28 +97,32 @@ func parseBase64MAC(text string) ([]byte, bool) {
 	return sum, err == nil && len(sum) == sha256.Size
 }
 
-var errNoWebhookSecret = errors.New(
-	"must be whsec_ and the key, not all zeros, in padded standard base64 without spaces or line breaks")
+var errNoWebhookSecret = errors.New("must be whsec_ and the key, not all zeros, in padded standard base64 without spaces or " +
+	"line breaks; the prefix may be left out where the key has 24 bytes or more")
 
-// webhookSecret decodes a key. The prefix is required: a key of another scheme is often valid base64 by accident, and would
-// then fail request by request and not at the start. The length of a key is its owner's affair; but without a byte other
-// than zero it is the empty key, see Key.Blank.
+// minUnmarked is the shortest key that the specification knows.
+const minUnmarked = 24
+
+// webhookSecret decodes a key. Its prefix may be missing, as in the specification's own libraries: the key that the stack
+// makes by itself is 64 letters and digits, which are base64 of 48 bytes, and no prefix can be put in front of it there. Only
+// a shorter one needs the prefix, so that a word is not taken for a key. The length of a key is its owner's affair otherwise; but
+// without a byte other than zero it is the empty key, see Key.Blank.
 func webhookSecret(k Key) ([]byte, error) {
 	text, marked := strings.CutPrefix(k.text(), SecretPrefix)
-	if !marked || strings.ContainsAny(text, "\r\n") {
+	if strings.ContainsAny(text, "\r\n") {
 		return nil, errNoWebhookSecret
 	}
 	secret, err := base64.StdEncoding.Strict().DecodeString(text)
 	if err != nil { // whose text would tell a place within the key
 		return nil, errNoWebhookSecret
 	}
-	if len(bytes.Trim(secret, "\x00")) == 0 {
+	if len(bytes.Trim(secret, "\x00")) == 0 || !marked && len(secret) < minUnmarked {
 		return nil, errNoWebhookSecret
 	}
 	return secret, nil
 }
 
-// CheckKey takes whsec_ and padded base64 of bytes that are not all zero. Here a line break behind the key is an error.
+// CheckKey takes whsec_ and padded base64 of bytes that are not all zero, or 24 bytes or more of it without whsec_. Here a line break behind the key is an error.
 func (StandardWebhooks) CheckKey(k Key) error {
 	_, err := webhookSecret(k)
 	return err

@@ -214,7 +214,8 @@ func TestSecretsOfStandardWebhooks(t *testing.T) {
 	t.Parallel()
 	d := standardWebhooks()
 	const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwBg=="
-	const rule = "must be whsec_ and the key, not all zeros, in padded standard base64 without spaces or line breaks"
+	const rule = "must be whsec_ and the key, not all zeros, in padded standard base64 without spaces or line breaks; " +
+		"the prefix may be left out where the key has 24 bytes or more"
 	signed := d.signed(key("", secret))
 	for sentence, c := range map[string]struct {
 		text   string
@@ -229,7 +230,11 @@ func TestSecretsOfStandardWebhooks(t *testing.T) {
 		"a zero behind a key":          {"whsec_AQA=", true},
 		"no byte":                      {"whsec_", false},
 		"padding alone":                {"whsec_====", false},
-		"no prefix":                    {strings.TrimPrefix(secret, "whsec_"), false},
+		"no prefix before 25 bytes":    {strings.TrimPrefix(secret, "whsec_"), true},
+		"no prefix before 24 bytes":    {"MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", true},
+		"no prefix before 23 bytes":    {base64.StdEncoding.EncodeToString([]byte(strings.Repeat("k", 23))), false},
+		"no prefix before 24 zeros":    {base64.StdEncoding.EncodeToString(make([]byte, 24)), false},
+		"what the stack makes":         {strings.Repeat("aB3dEf7h", 8), true}, // 64 letters and digits
 		"the prefix twice":             {"whsec_" + secret, false},
 		"the prefix in upper case":     {"WHSEC_" + strings.TrimPrefix(secret, "whsec_"), false},
 		"the prefix of a public key":   {"whpk_" + strings.TrimPrefix(secret, "whsec_"), false},

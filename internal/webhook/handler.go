@@ -178,7 +178,7 @@ func (h *Handler) authenticate(
 	return envelope, envelope.Fresh(receivedAt, h.Settings.ReplayWindow)
 }
 
-// activeKeys asks the source. Keys that are old are used, and the reason goes to the log.
+// activeKeys asks the source. Where some are old, or cannot be used, the others are, and the reason goes to the log.
 func (h *Handler) activeKeys(ctx context.Context, id string, at time.Time, sum *inbox.DeliverySummary) (signature.Keys, error) {
 	keys, err := within(ctx, func(ctx context.Context) (signature.Keys, error) { return h.Keys.Active(ctx, id, at) })
 	if _, crashed := errors.AsType[*crashError](err); crashed {
@@ -188,7 +188,7 @@ func (h *Handler) activeKeys(ctx context.Context, id string, at time.Time, sum *
 		return nil, signature.NoKey("no signing key could be had: " + err.Error())
 	}
 	if err != nil {
-		sum.Problem = "old signing keys: " + err.Error()
+		sum.Problem = "signing keys: " + err.Error()
 	}
 	return keys, nil
 }
