@@ -106,7 +106,7 @@ explore: ## Explore every interleaving of the moves, to its whole bound: a minut
 test-dynamodb: ## Run the DynamoDB suite against another engine: make test-dynamodb ENDPOINT=http://… ENGINE=name
 	@test -n "$(ENDPOINT)" || { echo "test-dynamodb: ENDPOINT is missing, for example http://127.0.0.1:8000" >&2; exit 2; }
 	CUSTODY_TEST_DYNAMODB_ENDPOINT="$(ENDPOINT)" CUSTODY_TEST_DYNAMODB_ENGINE="$(ENGINE)" \
-	  $(GO) test -count=1 -timeout=$(TIMEOUT) ./internal/localaws/dynamodb/
+	  $(GO) test -count=1 -timeout=$(TIMEOUT) ./internal/localaws/dynamodb/ ./internal/dynamostore/
 
 .PHONY: test-s3
 test-s3: ## Run the S3 suite against another engine: make test-s3 ENDPOINT=http://… ENGINE=name
