@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"time"
 
 	"custody/internal/localaws/lambda"
 )
@@ -91,8 +92,13 @@ type logLine struct {
 	Problem    string `json:"problem"`
 }
 
+// patience is for a line that never comes; it bounds a failure and no success.
+const patience = 30 * time.Second
+
 // lineOf waits for the line about a delivery: the function writes it before it answers, but it comes by another way.
 func (r *record) lineOf(ctx context.Context, id string) (logLine, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	for {
 		r.mu.Lock()
 		line, known := r.byID[id]
