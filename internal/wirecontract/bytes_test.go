@@ -124,6 +124,7 @@ func TestSeveralSignatures(t *testing.T) {
 		"behind one that is no base64":            {func(v string) string { return "v1,no! " + v }, "204 accepted"},
 		"twice":                                   {func(v string) string { return v + " " + v }, "204 accepted"},
 		"with a comma between":                    {func(v string) string { return other(1)[:47] + "," + v }, "401 rejected"},
+		"behind two headers that were joined":     {func(v string) string { return other(1)[:47] + "," + other(1) + v }, "401 rejected"},
 		"none but those of others":                {func(string) string { return strings.TrimSpace(other(5)) }, "401 rejected"},
 		"of another secret":                       {func(v string) string { return strings.ToLower(v) }, "401 rejected"},
 	} {

@@ -55,8 +55,14 @@ func (r *record) sent(signature string) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, text := range []string{strings.TrimPrefix(signature, "sha256="), strings.TrimPrefix(signature, "v1,")} {
-		r.signatures[text], r.signatures[strings.ToUpper(text)] = true, true
+	digits := strings.TrimPrefix(signature, "sha256=")
+	sum, err := hex.DecodeString(digits)
+	if err != nil {
+		sum, _ = base64.StdEncoding.DecodeString(strings.TrimPrefix(signature, "v1,"))
+	}
+	inHex := hex.EncodeToString(sum) // whatever it was sent as, it may have been written down as the other
+	for _, text := range []string{inHex, strings.ToUpper(inHex), base64.StdEncoding.EncodeToString(sum)} {
+		r.signatures[text] = true
 	}
 }
 
