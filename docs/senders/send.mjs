@@ -18,7 +18,7 @@ export function sign(scheme, key, keyID, deliveryID, timestamp, body) {
     parts.reduce((hmac, part) => hmac.update(part), createHmac('sha256', secret)).digest(encoding);
   const now = String(timestamp);
   if (scheme === 'standard-webhooks') {
-    const secret = Buffer.from(key.slice('whsec_'.length), 'base64');
+    const secret = Buffer.from(key.replace(/^whsec_/, ''), 'base64');
     return {
       'webhook-id': deliveryID,
       'webhook-timestamp': now,

@@ -27,7 +27,7 @@ def sign(scheme, key, key_id, delivery_id, timestamp, body):
 
     now = str(timestamp)
     if scheme == "standard-webhooks":
-        secret = base64.b64decode(key[len("whsec_"):], validate=True)
+        secret = base64.b64decode(key.removeprefix("whsec_"), validate=True)
         digest = mac(secret, f"{delivery_id}.{now}.".encode(), body).digest()
         return {
             "webhook-id": delivery_id,

@@ -5,6 +5,7 @@ import (
 
 	"custody/internal/localaws/lambda"
 	"custody/internal/localaws/steady"
+	"custody/internal/signature"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -30,6 +31,14 @@ func (s *Stack) S3URL() string { return s.endpoints.s3 }
 
 // Setting is the value of a setting in this stack, empty where the functions' own default holds.
 func (s *Stack) Setting(name string) string { return s.settings.values[name] }
+
+// scheme is how a delivery to this stack is signed.
+func (s *Stack) scheme() string {
+	if given := s.Setting("CUSTODY_SIGNATURE_SCHEME"); given != "" {
+		return given
+	}
+	return signature.SchemeTimestamped
+}
 
 // SigningKey is a key that the webhook takes and its id.
 func (s *Stack) SigningKey() (id, key string) { return s.settings.key.id, s.settings.key.key }
@@ -83,6 +92,7 @@ func (s *Stack) Env() []string {
 		"CUSTODY_REPORT_BUCKET=" + s.Setting("CUSTODY_REPORT_BUCKET"),
 		"CUSTODY_SIGNING_KEY=" + key,
 		"CUSTODY_SIGNING_KEY_ID=" + keyID,
+		"CUSTODY_SIGNATURE_SCHEME=" + s.scheme(),
 	}, s.endpoints.env(), credentialsEnv())
 }
 

@@ -435,7 +435,7 @@ func TestStackEnv(t *testing.T) {
 	want := []string{
 		"CUSTODY_URL=" + stack.URL(), "CUSTODY_TABLE=custody-inbox", "CUSTODY_HOLDS_TABLE=custody-holds",
 		"CUSTODY_RESERVATIONS_TABLE=custody-reservations", "CUSTODY_BUCKET=custody-objects", "CUSTODY_REPORT_BUCKET=custody-reports",
-		"CUSTODY_SIGNING_KEY=" + key, "CUSTODY_SIGNING_KEY_ID=" + id,
+		"CUSTODY_SIGNING_KEY=" + key, "CUSTODY_SIGNING_KEY_ID=" + id, "CUSTODY_SIGNATURE_SCHEME=timestamped",
 		"AWS_ENDPOINT_URL_DYNAMODB=" + stack.DynamoDBURL(), "AWS_ENDPOINT_URL_DYNAMODB_STREAMS=" + stack.DynamoDBURL(),
 		"AWS_ENDPOINT_URL_S3=" + stack.S3URL(), "AWS_REGION=us-east-1", "AWS_DEFAULT_REGION=us-east-1", "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local",
 	}
