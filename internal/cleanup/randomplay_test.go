@@ -13,7 +13,7 @@ import (
 )
 
 // rounds times the checks of rapid (a hundred, unless -rapid.checks says another number) are played.
-const rounds = 20
+const rounds = 16
 
 func TestRandomHistoriesOfABucketKeepWhatMustBeKeptAndLoseWhatMustGo(t *testing.T) {
 	t.Parallel()
@@ -64,7 +64,7 @@ func (p *play) fatesIn() map[report.Fate][]string {
 func TestADryRunOfARandomBucketSelectsExactlyWhatADeleteRunDeletesAndNamesTheRest(t *testing.T) {
 	t.Parallel()
 	selected := 0
-	for range rounds / 3 {
+	for range rounds / 4 {
 		rapid.Check(t, func(rt *rapid.T) {
 			pl := stillPlans().Draw(rt, "plan")
 			pl.Holds = slices.DeleteFunc(pl.Holds, func(h holding) bool { return h.Kind == "stop" })
