@@ -33,14 +33,19 @@ func blows(c invariants.Call) []blow {
 		{invariants.FaultDeath, once},
 	}
 	switch c.Operation {
-	case "GetObjectTagging", "GetObjectLegalHold", "GetObjectRetention":
-		// There are as many as there are versions, and what happens to one has no other end than the same of a listing's page.
+	case "Query", "GetItem", "ListObjectVersions", "GetBucketVersioning", "GetObjectLockConfiguration":
+		// A read changes nothing, so whether it was served makes no difference to one that has no answer.
+		return []blow{
+			{invariants.FaultNoConnection, everytime}, {invariants.FaultServerError, everytime}, {invariants.FaultLostAnswer, once},
+			{invariants.FaultDeath, once},
+		}
+	case "GetObjectTagging", "GetObjectLegalHold", "GetObjectRetention": // one for each version
 		return []blow{{invariants.FaultNoConnection, everytime}, {invariants.FaultLostAnswer, once}, {invariants.FaultDeath, once}}
 	case "PutObject":
 		// What the SDK repeats behind a lost answer meets the condition: there is an object of the name already.
 		return []blow{
-			{invariants.FaultNoConnection, once}, {invariants.FaultNoConnection, everytime}, {invariants.FaultLostAnswer, once},
-			{invariants.FaultLostAnswer, everytime}, {invariants.FaultDeath, once},
+			{invariants.FaultNoConnection, everytime}, {invariants.FaultLostAnswer, once}, {invariants.FaultLostAnswer, everytime},
+			{invariants.FaultDeath, once},
 		}
 	case "TransactWriteItems", "UpdateItem":
 		all = append(all, blow{invariants.FaultConflict, once}, blow{invariants.FaultConflict, everytime},

@@ -232,6 +232,7 @@ func TestTwoSchedulersWithDifferentRunsOverOneWarehouse(t *testing.T) {
 	s.story = func(w *invariants.World, cutoff time.Time) {
 		d := invariants.Delivery{ID: "d-2", Run: "r-2", Warehouse: warehouse, Cutoff: cutoff}
 		w.Go(func() { w.Push(d) })
+		w.Sleep(aMoment)
 		w.Push(delivery(cutoff))
 	}
 	s.want["r-2"] = "done"

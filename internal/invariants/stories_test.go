@@ -44,10 +44,15 @@ func claimed() scenario {
 	}
 }
 
+// aMoment is less than any request takes: what begins that much later is on its way at the same time, and which of the two is the
+// first is not left to the scheduler.
+const aMoment = 100 * time.Microsecond
+
 func duplicated() scenario {
 	return scenario{
 		story: func(w *invariants.World, cutoff time.Time) {
 			w.Go(func() { w.Push(delivery(cutoff)) })
+			w.Sleep(aMoment)
 			w.Push(delivery(cutoff))
 			w.Push(delivery(cutoff))
 		},
@@ -241,6 +246,7 @@ func twoSchedulers() scenario {
 		story: func(w *invariants.World, cutoff time.Time) {
 			d := invariants.Delivery{ID: "d-2", Run: "r-2", Warehouse: warehouse, Cutoff: cutoff.Add(time.Hour)}
 			w.Go(func() { w.Push(d) })
+			w.Sleep(aMoment)
 			w.Push(delivery(cutoff))
 		},
 		want: map[string]string{"r-1": "done", "r-2": "done"}, left: []string{},
