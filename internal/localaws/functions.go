@@ -63,6 +63,8 @@ func (s *Stack) functionEnvironment(name string) map[string]string {
 		"AWS_CONFIG_FILE":             os.DevNull,
 		"AWS_SHARED_CREDENTIALS_FILE": os.DevNull,
 		"AWS_EC2_METADATA_DISABLED":   "true",
+		// The SDK puts this into the User-Agent, as app/NAME: what stands in front of an engine sees whose request it is.
+		"AWS_SDK_UA_APP_ID": name,
 	}
 	for _, pair := range append(s.endpoints.env(), credentialsEnv()...) {
 		variable, value, _ := strings.Cut(pair, "=")
