@@ -20,8 +20,11 @@ from samtranslator.translator.translator import Translator
 FORBIDDEN_ACTIONS = {"s3:DeleteObject", "s3:BypassGovernanceRetention", "s3:PutBucketVersioning", "s3:PutObjectRetention",
                      "s3:PutObjectLegalHold", "s3:PutBucketPolicy", "iam:PassRole"}
 
-# Actions for which AWS allows no other resource than *, each with the reason. There is none so far.
-ANY_RESOURCE = {}
+# Actions for which AWS allows no other resource than *, each with the reason.
+ANY_RESOURCE = {
+    "xray:PutTelemetryRecords": "X-Ray has no resource that it could be granted for",
+    "xray:PutTraceSegments": "X-Ray has no resource that it could be granted for",
+}
 
 # Types that can grant something beside the roles' own policies.
 GRANTING_TYPES = {"AWS::IAM::ManagedPolicy", "AWS::IAM::Policy", "AWS::IAM::UserPolicy", "AWS::IAM::GroupPolicy", "AWS::IAM::User",
@@ -39,12 +42,21 @@ def as_list(value):
     return value if isinstance(value, list) else [value]
 
 
+def branches(value):
+    """The value of each branch of a condition, but for AWS::NoValue."""
+    if isinstance(value, dict) and set(value) == {"Fn::If"}:
+        return [one for branch in value["Fn::If"][1:] for one in branches(branch)]
+    return [] if value == {"Ref": "AWS::NoValue"} else [value]
+
+
 def statements(resources):
     """Every statement of a role's policies, with where it stands."""
     for name, resource in resources.items():
         properties = resource.get("Properties", {})
-        documents = [policy["PolicyDocument"] for policy in properties.get("Policies", [])] if resource["Type"] == "AWS::IAM::Role" else []
-        if resource["Type"] == "AWS::IAM::RolePolicy":
+        documents = []
+        if resource["Type"] == "AWS::IAM::Role":
+            documents = [policy["PolicyDocument"] for entry in properties.get("Policies", []) for policy in branches(entry)]
+        elif resource["Type"] == "AWS::IAM::RolePolicy":
             documents = [properties["PolicyDocument"]]
         for document in documents:
             for statement in as_list(document["Statement"]):

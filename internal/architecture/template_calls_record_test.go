@@ -106,15 +106,15 @@ func (r rendered) rights(role string) []allowed {
 	r.t.Helper()
 	var all []allowed
 	add := func(policy string, document any) {
-		for _, statement := range list(at(document, "Statement")) {
-			for _, action := range list(r.value(at(statement, "Action"))) {
-				for _, resource := range list(r.value(at(statement, "Resource"))) {
-					all = append(all, allowed{fmt.Sprint(action), fmt.Sprint(resource), policy + " " + text(at(statement, "Sid"))})
+		for _, statement := range list(at(r.value(document), "Statement")) {
+			for _, action := range list(at(statement, "Action")) {
+				for _, resource := range list(at(statement, "Resource")) {
+					all = append(all, allowed{text(action), text(resource), policy + " " + text(at(statement, "Sid"))})
 				}
 			}
 		}
 	}
-	for _, policy := range list(r.tpl.properties(role)["Policies"]) {
+	for _, policy := range list(r.value(r.tpl.properties(role)["Policies"])) { // without those whose condition does not hold
 		add(role, at(policy, "PolicyDocument"))
 	}
 	for _, id := range r.tpl.of("AWS::IAM::RolePolicy") {
@@ -125,10 +125,10 @@ func (r rendered) rights(role string) []allowed {
 	return all
 }
 
-// notByCode are the grants that Lambda itself uses in the function's name: its logs, the stream that it polls, and the queue that
-// it sends to.
+// notByCode are the grants that Lambda itself uses in the function's name: its logs and traces, the stream that it polls, and the
+// queue that it sends to.
 func notByCode(g allowed) bool {
-	return strings.HasPrefix(g.Action, "logs:") || strings.HasSuffix(g.Statement, " Stream") && strings.HasPrefix(g.Action, "dynamodb:") ||
+	return strings.HasPrefix(g.Action, "logs:") || strings.HasPrefix(g.Action, "xray:") || strings.HasSuffix(g.Statement, " Stream") && strings.HasPrefix(g.Action, "dynamodb:") ||
 		g.Action == "sqs:SendMessage"
 }
 
