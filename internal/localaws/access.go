@@ -20,8 +20,13 @@ const (
 	secretAccessKey = "local"
 )
 
-// URL is the function URL, with the slash at its end that AWS's have.
-func (s *Stack) URL() string { return s.endpoints.url + "/" }
+// URL is where deliveries go: the function URL, with the slash at its end that AWS's have, or with the path that is set.
+func (s *Stack) URL() string {
+	if path := s.Setting("CUSTODY_PATH"); path != "" {
+		return s.endpoints.url + path
+	}
+	return s.endpoints.url + "/"
+}
 
 // DynamoDBURL is the endpoint of the local DynamoDB and of its streams.
 func (s *Stack) DynamoDBURL() string { return s.endpoints.dynamodb }

@@ -240,8 +240,11 @@ func describe(t *testing.T, db *dynamodb.Client, name string) string {
 
 func TestStackSettings(t *testing.T) {
 	t.Parallel()
-	recorded := start(t, localaws.Options{Settings: map[string]string{"CUSTODY_RECORD_ONLY": "true",
+	recorded := start(t, localaws.Options{Settings: map[string]string{"CUSTODY_RECORD_ONLY": "true", "CUSTODY_PATH": "/in",
 		"CUSTODY_SIGNING_KEYS": `{"b":"second","a":"first","0":{"key":"ended","not_after":"2020-01-01T00:00:00Z"}}`}})
+	if !strings.HasSuffix(recorded.URL(), "/in") {
+		t.Errorf("deliveries go to %s", recorded.URL())
+	}
 	if id, key := recorded.SigningKey(); id != "a" || key != "first" {
 		t.Errorf("key %s: %s", id, key)
 	}
