@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"custody/internal/inbox"
+	"custody/internal/retention"
 	"custody/internal/telemetry"
 )
 
@@ -121,6 +122,20 @@ func saysAll(t *testing.T, name, text string) {
 			return
 		}
 		text = rest
+	}
+}
+
+func TestDocsHaveEveryReasonToKeep(t *testing.T) {
+	t.Parallel()
+	var want, got []string
+	for _, reason := range retention.Reasons() {
+		want = append(want, string(reason))
+	}
+	for _, row := range tableOf(t, "docs/operations.md", "reason", "why an expired version stays") {
+		got = append(got, strings.Split(row[0], ", ")...)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("reasons (-retention +docs):\n%s", diff)
 	}
 }
 

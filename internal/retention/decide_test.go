@@ -1,6 +1,9 @@
 package retention_test
 
 import (
+	"os"
+	"regexp"
+	"slices"
 	"testing"
 	"time"
 
@@ -138,5 +141,29 @@ func TestStopped(t *testing.T) {
 				t.Errorf("Stopped = %v, want %v", got, tt.want)
 			}
 		})
+	}
+}
+
+// Each reason that a decision can give is in the list, by the words of the source.
+func TestReasonsAreAllOfThem(t *testing.T) {
+	t.Parallel()
+	source, err := os.ReadFile("hold.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, m := range regexp.MustCompile(`Reason = "([a-z_]+)"`).FindAllStringSubmatch(string(source), -1) {
+		if m[1] != string(retention.ReasonYoung) {
+			want = append(want, m[1])
+		}
+	}
+	var got []string
+	for _, reason := range retention.Reasons() {
+		got = append(got, string(reason))
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("reasons (-source +list):\n%s", diff)
 	}
 }

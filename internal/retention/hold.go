@@ -38,6 +38,14 @@ const (
 	ReasonIncomplete Reason = "incomplete_listing"
 )
 
+// Reasons lists every reason for which an expired version is retained; ReasonYoung is none, since such a version has not expired.
+func Reasons() []Reason {
+	return []Reason{
+		ReasonLegalHold, ReasonDisputeEvidence, ReasonActiveManifest, ReasonOther, ReasonStop, ReasonUnreadableHold,
+		ReasonTag, ReasonLockLegalHold, ReasonLockRetention, ReasonCurrentOverKept, ReasonNullVersion, ReasonIncomplete,
+	}
+}
+
 // HoldReason reads the word that a writer of the holds table chose; false for one that is not in the list.
 func HoldReason(word string) (Reason, bool) {
 	switch r := Reason(word); r {
