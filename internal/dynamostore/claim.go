@@ -32,8 +32,22 @@ func (s *Store) Claim(ctx context.Context, c inbox.Claim) (*inbox.Existing, erro
 	if reasons == nil {
 		return nil, nil
 	}
-	return existing(reasons[0].Item, reasons[1].Item)
+	there, err := existing(reasons[0].Item, reasons[1].Item)
+	if err != nil {
+		return nil, err
+	}
+	if there.Delivery == nil && (unseen(reasons[0]) || unseen(reasons[1])) {
+		return nil, fmt.Errorf("claim delivery %s: %w", c.Delivery.ID, errUnseen)
+	}
+	return there, nil
 }
+
+// errUnseen is a refusal by an item that it does not show. Nobody knows whether that item is a copy or stands for another
+// command, and a guess would end in a 409, at which the sender stops.
+var errUnseen = fmt.Errorf("%w: the refusal does not show the item that exists", inbox.ErrUnavailable)
+
+// unseen tells the reason of a put that was refused by an item and does not show it.
+func unseen(r types.CancellationReason) bool { return code(r) == conditionFailed && len(r.Item) == 0 }
 
 // transact writes all or nothing. Nil and nil: it is durable. Otherwise the reasons, one for each write in their order, of a
 // transaction that was refused by conditions and by nothing else; an error says that nothing is known.

@@ -130,6 +130,9 @@ func TestACancelledTransactionIsADuplicateByItsConditionsAlone(t *testing.T) {
 	}{
 		"condition and none":                {[]string{reason("ConditionalCheckFailed", item), reason("None")}, false, 1},
 		"both conditions":                   {[]string{reason("ConditionalCheckFailed", item), reason("ConditionalCheckFailed")}, false, 1},
+		"a delivery that is not shown":      {[]string{reason("ConditionalCheckFailed"), reason("None")}, true, 1},
+		"a run that is not shown":           {[]string{reason("None"), reason("ConditionalCheckFailed")}, true, 1},
+		"a delivery not shown beside a run": {[]string{reason("ConditionalCheckFailed"), reason("ConditionalCheckFailed", item)}, true, 1},
 		"conflict and none":                 {[]string{reason("TransactionConflict"), reason("None")}, true, 5},
 		"condition and conflict":            {[]string{reason("ConditionalCheckFailed", item), reason("TransactionConflict")}, true, 5},
 		"condition and throttle":            {[]string{reason("ConditionalCheckFailed", item), reason("ThrottlingError")}, true, 1},

@@ -110,8 +110,8 @@ func (r *Reservations) claim(ctx context.Context, d inbox.Delivery, part types.T
 	if err != nil {
 		return nil, err
 	}
-	if there == nil && code(reasons[0]) == conditionFailed {
-		return nil, fmt.Errorf("claim delivery %s: %w: it exists, and the refusal does not show it", d.ID, inbox.ErrUnavailable)
+	if unseen(reasons[0]) {
+		return nil, fmt.Errorf("claim delivery %s: %w", d.ID, errUnseen)
 	}
 	return &inbox.ExpiryRefused{Delivery: there, Reservation: code(reasons[1]) == conditionFailed}, nil
 }
