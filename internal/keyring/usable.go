@@ -32,12 +32,9 @@ func usableBy(scheme signature.Scheme, all signature.Keys) (signature.Keys, erro
 	return keys, fmt.Errorf("%w: %s", ErrUnusable, strings.Join(problems, "; "))
 }
 
-// shortestSecret is how long the least key of Standard Webhooks is, 24 bytes in base64.
-const shortestSecret = 32
-
-// call is what an error calls a key: by its id, unless the id is long enough to be a key that was put in its place.
+// call is what an error calls a key: by its id, unless that may be a key that was put in its place.
 func call(id string, place int) string {
-	if len(id) >= shortestSecret {
+	if signature.MayBeSecret(id) {
 		return fmt.Sprintf("key %d", place+1)
 	}
 	return fmt.Sprintf("key %d, %s", place+1, id)

@@ -40,6 +40,13 @@ func (h Headers) keyID() string {
 	return unnameable
 }
 
+// shortestSecret is how long the least secret of Standard Webhooks is, 24 bytes in base64.
+const shortestSecret = 32
+
+// MayBeSecret reports whether what stands in the place of a key id is long enough to be the key itself, put there by mistake. It
+// is shown to nobody before a key is found to have that id.
+func MayBeSecret(id string) bool { return len(id) >= shortestSecret }
+
 // nameKey adds the header that names the key, where it has a name.
 func nameKey(headers map[string]string, k Key) {
 	if k.id != "" {

@@ -122,7 +122,8 @@ func webhookSecret(k Key) ([]byte, error) {
 	return secret, nil
 }
 
-// CheckKey takes whsec_ and padded base64 of bytes that are not all zero, or 24 bytes or more of it without whsec_. Here a line break behind the key is an error.
+// CheckKey takes whsec_ and padded base64 of bytes that are not all zero, or 24 bytes or more of it without whsec_. Here a line
+// break behind the key is an error.
 func (StandardWebhooks) CheckKey(k Key) error {
 	_, err := webhookSecret(k)
 	return err

@@ -165,10 +165,13 @@ func (h *Handler) authenticate(
 	if err != nil {
 		return signature.Envelope{}, err
 	}
-	sum.DeliveryID, sum.KeyID = envelope.DeliveryID, envelope.KeyID
+	sum.DeliveryID, sum.KeyID = envelope.DeliveryID, claimedKeyID(envelope.KeyID)
 	keys, err := h.activeKeys(ctx, envelope.KeyID, receivedAt, sum)
 	if err != nil {
 		return signature.Envelope{}, err
+	}
+	if keys.Has(envelope.KeyID) {
+		sum.KeyID = envelope.KeyID
 	}
 	keyID, err := h.Scheme.Verify(envelope, body, keys)
 	if err != nil {
@@ -176,6 +179,14 @@ func (h *Handler) authenticate(
 	}
 	sum.KeyID = keyID
 	return envelope, envelope.Fresh(receivedAt, h.Settings.ReplayWindow)
+}
+
+// claimedKeyID is what the log is told of a key id that may be none.
+func claimedKeyID(id string) string {
+	if signature.MayBeSecret(id) {
+		return "(not shown)"
+	}
+	return id
 }
 
 // activeKeys asks the source. Where some are old, or cannot be used, the others are, and the reason goes to the log.

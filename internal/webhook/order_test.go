@@ -343,6 +343,29 @@ func TestNothingLeaks(t *testing.T) {
 	}
 }
 
+// A sender that puts the key in the place of its id is told so by a 401, and its key does not stand in the log from then on.
+func TestKeyIDThatMayBeTheKeyIsNotShown(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("0a", 32)
+	for sentence, c := range map[string]struct {
+		id, known string
+		want      string
+	}{
+		"as long as a key of 24 bytes in base64": {long[:32], "k1", "(not shown)"},
+		"as long as a key in hex":                {long, "k1", "(not shown)"},
+		"shorter, of a key that is not there":    {long[:31], "k1", long[:31]},
+		"as long, of a key that is there":        {long, long, long},
+	} {
+		f := open(t)
+		f.Keys.keys = signature.Keys{signature.NewKey(c.known, "another key", time.Time{})}
+		req := sample(t, "delivery.json")
+		setHeader("x-delivery-key-id", c.id)(&req)
+		if got, _, sum := f.send(t, req); got != rejected(401) || sum.KeyID != c.want {
+			t.Errorf("%s: answer %v, key id %q, want %q", sentence, got, sum.KeyID, c.want)
+		}
+	}
+}
+
 func TestSettingsThatCannotWork(t *testing.T) {
 	t.Parallel()
 	good := webhook.Handler{
