@@ -120,8 +120,9 @@ func Settings() []Setting {
 		{Name: "CUSTODY_SIGNING_KEYS", Secret: true, ReadBy: webhook,
 			Pattern: `(?s)(\s*\{.*\}\s*)?`, Allowed: "a JSON object from key id to key, for local work"},
 		{Name: "CUSTODY_REPLAY_WINDOW", Template: true, Default: "300s", ReadBy: webhook,
-			// Items live for a day at least (RetentionDays), so a copy inside the window always meets its first.
-			Pattern: someTime, Shortest: time.Second, Longest: 24 * time.Hour, Allowed: "a duration from 1s to 24h"},
+			// From the first receipt to the last moment at which a copy is fresh it can be two windows, where the sender's clock
+			// runs ahead. Items live for a day at least (RetentionDays), so such a copy always meets its first.
+			Pattern: someTime, Shortest: time.Second, Longest: 12 * time.Hour, Allowed: "a duration from 1s to 12h"},
 		{Name: "CUSTODY_PATH", Template: true, Default: "/", ReadBy: webhook,
 			Pattern: `/[A-Za-z0-9._~/-]{0,255}`, Allowed: "a path that starts with /, at most 256 characters of A-Z a-z 0-9 . _ ~ / -"},
 		{Name: "CUSTODY_MAX_BODY_BYTES", Template: true, Default: "262144", ReadBy: webhook,

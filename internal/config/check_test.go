@@ -23,7 +23,7 @@ func TestCheckTakesAndRefuses(t *testing.T) {
 		"CUSTODY_SIGNATURE_SCHEME": {[]string{"timestamped", "standard-webhooks", "body"}, []string{"", "none", "Body"}},
 		"CUSTODY_SIGNING_SECRET":   {[]string{"", arn + "custody/keys-AbCdEf"}, []string{"custody", arn + "custody", arn + "*-AbCdEf"}},
 		"CUSTODY_SIGNING_KEYS":     {[]string{"", `{"k1":"a"}`, " {\n} "}, []string{"a key", `["k1"]`}},
-		"CUSTODY_REPLAY_WINDOW":    {[]string{"1s", "300s", "1h30m", "24h"}, []string{"", "0s", "-5m", "300", "5", "24h1s", "1.5h", "5m "}},
+		"CUSTODY_REPLAY_WINDOW":    {[]string{"1s", "300s", "1h30m", "12h"}, []string{"", "0s", "-5m", "300", "5", "12h1s", "1.5h", "5m "}},
 		"CUSTODY_PATH":             {[]string{"/", "/a/b-c_d.e~f"}, []string{"", "a", "/a b", "/a?b", "/ü"}},
 		"CUSTODY_MAX_BODY_BYTES":   {[]string{"1", "4194304"}, []string{"", "0", "-1", "4194305", "256k", "1.5"}},
 		"CUSTODY_ACK_TIMEOUT":      {[]string{"100ms", "9999ms", "1s", "9s"}, []string{"", "0s", "99ms", "10s", "1m"}},
