@@ -333,19 +333,26 @@ func TestInboxFaultsOnAnAlias(t *testing.T) {
 func TestInboxThatHangs(t *testing.T) {
 	t.Parallel()
 	tab := newTable(t)
-	f := open(t, func(h *webhook.Handler) { h.Store, h.Settings.AckTimeout = tab.store, 300*time.Millisecond })
+	impatient := open(t, func(h *webhook.Handler) { h.Store, h.Settings.AckTimeout = tab.store, time.Second })
+	committed := make(chan struct{}, 10) // one for each time the SDK sends it
 	tab.breakWith(func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			next.ServeHTTP(httptest.NewRecorder(), r)
+			committed <- struct{}{}
 			<-r.Context().Done() // until the caller has gone
 			panic(http.ErrAbortHandler)
 		})
 	})
-	if got, _, sum := f.send(t, sample(t, "delivery.json")); got != retryable {
+	if got, _, sum := impatient.send(t, sample(t, "delivery.json")); got != retryable {
 		t.Errorf("answer %v: %s", got, sum.Problem)
 	}
+	select {
+	case <-committed:
+	case <-time.After(time.Minute):
+		t.Fatal("the claim never reached the store")
+	}
 	tab.breakWith(nil)
-	if got, _, _ := f.send(t, sample(t, "duplicate.json")); got != already {
+	if got, _, _ := openOn(t, tab).send(t, sample(t, "duplicate.json")); got != already {
 		t.Errorf("redelivery: answer %v", got)
 	}
 }
