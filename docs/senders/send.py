@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Signs a delivery and sends it until it is answered. It needs Python 3.8 and nothing else.
+"""Signs a delivery and sends it until it is answered. It needs Python 3.9 and nothing else.
 
     send.py DELIVERY_ID BODY_FILE
 
