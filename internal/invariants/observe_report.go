@@ -43,6 +43,8 @@ func (o *observer) reported(x exchange, run *runBook, object string, serve func(
 		o.violate("audit: %s writes %q for the run %q", x.call, object, x.task.run)
 	case x.process.leases[name.LeaseToken] != run.pk: // perhaps not the last one: an acquire that was given up may be served later
 		o.violate("audit: %s writes %q, and has never had that lease", x.call, object)
+	case run.item.text("lease_token") == name.LeaseToken && run.item.number("slices") != int64(name.Slice):
+		o.violate("audit: %s writes %q in slice %d", x.call, object, run.item.number("slices"))
 	}
 	if header.Get("If-None-Match") != "*" || header.Get("X-Amz-Expected-Bucket-Owner") != owner {
 		o.violate("audit: %s has the wrong conditions: %v", x.call, header)

@@ -162,6 +162,8 @@ func plants() map[string]plant {
 		}), "no request has used, selects " + pod("b"), nil},
 		"a selection under another's lease": {forging(func(o *report.Object) { o.Header.LeaseToken = "another" }), "has never had that lease", nil},
 		"a selection of another run":        {forging(func(o *report.Object) { o.Header.RunKey = "r-2" }), "for the run \"run#cleanup.run#r-1\"", nil},
+		"a selection of an earlier scan":    {forging(func(o *report.Object) { o.Header.Scan = 1 }), "is left by scan 2, and scan 1 tells the report", nil},
+		"a selection of another slice":      {forging(func(o *report.Object) { o.Header.Slice = 7 }), "in slice 1", nil},
 		"a header with another cutoff": {forging(func(o *report.Object) {
 			o.Header.Cutoff = o.Header.Cutoff.Add(time.Second)
 		}), "the header of another run", nil},
@@ -209,7 +211,7 @@ func plants() map[string]plant {
 		}), "stays, and it had gone by the same worker", nil},
 		"a report without what was kept": {forging(func(o *report.Object) {
 			o.Selections = slices.DeleteFunc(o.Selections, func(s report.Selection) bool { return s.Decision == report.DecisionKeep })
-		}), "is left, and the report of run#cleanup.run#r-1 says \"\"", nil},
+		}), "is left by scan 2, and scan 0 tells the report", nil},
 		"tags that nobody reads": {
 			marking(func(_ context.Context, _ *s3versions.Client, vs []retention.Version, _ retention.Ask) ([]retention.Marks, error) {
 				return make([]retention.Marks, len(vs)), nil

@@ -50,14 +50,18 @@ func (o *observer) checkReport(run *runBook) {
 	o.checkLeft(run, told, tally)
 }
 
-// checkLeft: each expired version that is left is one that the report says stays, and no others are in the bucket that it knows of.
-// Clocks that differ may put the line of a slice that died behind that of the next one, so that its doubt is the last word.
+// checkLeft: each expired version that is left is one of which the last scan has told the report that it stays, and the report knows of
+// no others in the bucket. Clocks that differ may put the line of a slice that died behind that of the next one.
 func (o *observer) checkLeft(run *runBook, told map[versionName]report.Version, tally *report.Tally) {
 	left := o.expired(run)
 	for _, v := range left {
-		t, known := told[versionName{v.key, v.id}]
-		if !known || t.State != report.StateStays && (o.world.options.Skew == nil || !keptIn(t)) {
-			o.violate("audit: version %d of %q is left, and the report of %s says %q %s of it", v.n, v.key, run.pk, t.State, t.Fate)
+		t := told[versionName{v.key, v.id}]
+		if o.world.options.Skew != nil && keptIn(t) {
+			continue
+		}
+		if scan := o.lastScan(t); t.State != report.StateStays || scan != run.scan {
+			o.violate("audit: version %d of %q is left by scan %d, and scan %d tells the report of %s that it %q %s", v.n, v.key, run.scan, scan,
+				run.pk, t.State, t.Fate)
 		}
 	}
 	sum := int64(0)
@@ -79,6 +83,14 @@ func (o *observer) wentBefore(v report.Version) bool {
 	}
 	sameScan := by.on.name.LeaseToken == last.name.LeaseToken && by.on.name.Scan == last.name.Scan
 	return sameScan && !by.at.After(last.stored)
+}
+
+// lastScan is which scan wrote the last line about the version; 0 where there is none.
+func (o *observer) lastScan(v report.Version) int64 {
+	if len(v.Lines) == 0 {
+		return 0
+	}
+	return int64(o.reports[v.Lines[len(v.Lines)-1].Object].name.Scan)
 }
 
 func selectedIn(v report.Version) bool {
