@@ -18,7 +18,11 @@ export function sign(scheme, key, keyID, deliveryID, timestamp, body) {
     parts.reduce((hmac, part) => hmac.update(part), createHmac('sha256', secret)).digest(encoding);
   const now = String(timestamp);
   if (scheme === 'standard-webhooks') {
-    const secret = Buffer.from(key.replace(/^whsec_/, ''), 'base64');
+    const text = key.replace(/^whsec_/, '');
+    const secret = Buffer.from(text, 'base64'); // which passes over what is no base64
+    if (secret.length === 0 || secret.toString('base64') !== text) {
+      throw new Error(`CUSTODY_SIGNING_KEY is no key for ${scheme}`);
+    }
     return {
       'webhook-id': deliveryID,
       'webhook-timestamp': now,
@@ -59,8 +63,13 @@ async function main(deliveryID, file) {
       const pause = /^\d+$/.test(retryAfter) ? Number(retryAfter) : Math.min(2 ** (attempt - 1), 300);
       await sleep(1000 * pause * (1 + Math.random() / 4)); // not all senders at the same moment
     }
-    const headers = sign(scheme, key, keyID, deliveryID, Math.floor(Date.now() / 1000), body); // anew for each try
-    let answer;
+    let headers, answer;
+    try {
+      headers = sign(scheme, key, keyID, deliveryID, Math.floor(Date.now() / 1000), body); // anew for each try
+    } catch (e) {
+      console.error('send.mjs:', e.message);
+      return 2;
+    }
     try {
       answer = await post(url, headers, body);
       await answer.arrayBuffer();

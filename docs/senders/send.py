@@ -27,7 +27,12 @@ def sign(scheme, key, key_id, delivery_id, timestamp, body):
 
     now = str(timestamp)
     if scheme == "standard-webhooks":
-        secret = base64.b64decode(key.removeprefix("whsec_"), validate=True)
+        try:
+            secret = base64.b64decode(key.removeprefix("whsec_"), validate=True)
+        except ValueError:
+            secret = b""
+        if not secret:  # HMAC would take it, and everybody knows it
+            raise ValueError(f"CUSTODY_SIGNING_KEY is no key for {scheme}")
         digest = mac(secret, f"{delivery_id}.{now}.".encode(), body).digest()
         return {
             "webhook-id": delivery_id,
@@ -71,7 +76,11 @@ def main(delivery_id, file):
         if attempt > 0:
             pause = int(retry_after) if retry_after.isdecimal() else min(2 ** (attempt - 1), 300)
             time.sleep(pause + random.uniform(0, pause / 4))  # not all senders at the same moment
-        headers = sign(scheme, key, key_id, delivery_id, int(time.time()), body)  # anew for each try
+        try:
+            headers = sign(scheme, key, key_id, delivery_id, int(time.time()), body)  # anew for each try
+        except ValueError as e:
+            print("send.py:", e, file=sys.stderr)
+            return 2
         try:
             status, outcome, retry_after = post(os.environ["CUSTODY_URL"], headers, body)
         except (OSError, http.client.HTTPException) as e:

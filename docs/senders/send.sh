@@ -34,6 +34,8 @@ pad() {
 }
 
 key=$(key_bytes | hex)
+# openssl takes for base64 what is none
+[ "$scheme" != standard-webhooks ] || [ "$(key_bytes | openssl base64 -A)" = "${CUSTODY_SIGNING_KEY#whsec_}" ] || key=
 [ -n "$key" ] || { echo "send.sh: CUSTODY_SIGNING_KEY is no key for $scheme" >&2; exit 2; }
 [ ${#key} -le 128 ] || key=$(key_bytes | openssl dgst -sha256 -binary | hex)
 while [ ${#key} -lt 128 ]; do key=${key}00; done

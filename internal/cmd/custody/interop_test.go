@@ -212,6 +212,25 @@ func (s sender) talksTo(t *testing.T, told map[string]string, scheme signature.S
 	broken.sawOneDelivery(t, scheme, key, 3)
 }
 
+// A key that is none would sign all the same, as the empty one, and a scheme that is none in nobody's way.
+func TestInteropWhatCannotBeSignedIsNotSent(t *testing.T) {
+	t.Parallel()
+	without := interop(t)
+	eachSender(t, without, func(t *testing.T, s sender) {
+		for _, told := range []map[string]string{
+			{"CUSTODY_SIGNATURE_SCHEME": signature.SchemeStandardWebhooks, "CUSTODY_SIGNING_KEY": "whsec_===="},
+			{"CUSTODY_SIGNATURE_SCHEME": signature.SchemeStandardWebhooks, "CUSTODY_SIGNING_KEY": "whsec_#not-base64#"},
+			{"CUSTODY_SIGNATURE_SCHEME": "sha1", "CUSTODY_SIGNING_KEY": "the key"},
+		} {
+			f := newFront(t, "", acknowledges)
+			got := s.sends(t, with(told, "CUSTODY_URL", f.url), "d-1", "{}")
+			if !strings.HasSuffix(got, ", exit code 2") || len(f.got) > 0 {
+				t.Errorf("%v: %d requests, %s, want none and exit code 2", told, len(f.got), got)
+			}
+		}
+	})
+}
+
 func signForCurl(t *testing.T, without []string, told map[string]string) {
 	if slices.Contains(without, "curl") {
 		t.Skip("SKIPPED: it needs curl, which was left out")
