@@ -129,7 +129,7 @@ func Settings() []Setting {
 			Min: 1, Max: maxBody, Allowed: "a number from 1 to 4194304 (4 MiB)"},
 		{Name: "CUSTODY_ACK_TIMEOUT", Template: true, Default: "5s", ReadBy: webhook,
 			Pattern: `[1-9]s|[1-9][0-9]{2,3}ms`, Shortest: 100 * time.Millisecond, Longest: webhookLimit,
-			Allowed: "a duration from 100ms to 9s, below the webhook's timeout of 10s"},
+			Allowed: "1s to 9s, or 100ms to 9999ms: below the webhook's timeout of 10s"},
 		{Name: "CUSTODY_RECORD_ONLY", Template: true, Default: "false", ReadBy: webhook,
 			Values: []string{"true", "false"}, Allowed: "true or false"},
 		{Name: "CUSTODY_WAREHOUSE_PREFIXES", Template: true, Default: "pod/{warehouse_id}/,labels/{warehouse_id}/", ReadBy: webhook,
