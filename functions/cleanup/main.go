@@ -1,4 +1,5 @@
-// Command cleanup is the function that the inbox table's stream starts: each wake of a run is one slice of work.
+// Command cleanup is the function that the inbox table's stream starts: each wake of a run is one slice of work. `custody check`
+// calls it too, for one canary of its own.
 package main
 
 import (
@@ -50,11 +51,25 @@ func main() {
 	if settings.ReportBucket != "" {
 		worker.Reports = s3report.New(objects, settings.ReportBucket, settings.ReportBucketOwner)
 	}
-	lambda.Start(func(ctx context.Context, e events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
-		out, slices := worker.Handle(ctx, e)
+	lambda.Start(func(ctx context.Context, e event) (any, error) {
+		if e.Canary != nil && len(e.Records) == 0 {
+			c := worker.Canary(ctx, settings.Bucket, e.Canary.Key)
+			tel.Canary(ctx, c)
+			return c, nil
+		}
+		out, slices := worker.Handle(ctx, e.DynamoDBEvent)
 		for _, s := range slices {
 			tel.Slice(ctx, s)
 		}
 		return out, nil
 	})
+}
+
+// event is one of the stream, or the question of a check after a deployment, which the stream never asks. The bucket is the
+// stack's own.
+type event struct {
+	events.DynamoDBEvent
+	Canary *struct {
+		Key string `json:"key"`
+	} `json:"canary"`
 }

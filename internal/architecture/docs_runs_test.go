@@ -169,6 +169,9 @@ func TestDocsHaveTheFieldsOfEveryLine(t *testing.T) {
 		Retained: map[string]int64{"other": 1}, InboxToCompletion: time.Second,
 	})
 	tel.Sweep(t.Context(), inbox.SweepSummary{Counted: true, ReservationsRead: true, Problem: "p"})
+	tel.Canary(t.Context(), inbox.Canary{
+		Key: "k", Outcome: inbox.CanaryFailed, Category: "c", Problem: "p", Versions: []inbox.CanaryVersion{{Fate: inbox.CanaryDeleted}},
+	})
 
 	want := map[string][]string{}
 	for line := range bytes.Lines(out.Bytes()) {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"custody/internal/cleanup"
+	"custody/internal/command"
 	"custody/internal/inbox"
 )
 
@@ -28,5 +29,26 @@ func TestOnlyEnabledScopesAreDeletedFrom(t *testing.T) {
 				t.Errorf("mode %s, want %s", got, test.want)
 			}
 		})
+	}
+}
+
+// A check can be made at any stage of a rollout, since its own runs are dry whatever is enabled.
+func TestTheScopeOfAChecksRunsIsNeverDeletedFrom(t *testing.T) {
+	t.Parallel()
+	d, err := command.NewDecoder(command.Settings{
+		Accepted: command.Types(), Bucket: bucket, WarehousePrefixes: []string{"pod/" + command.WarehousePlaceholder + "/"},
+		ListingPrefixes: []string{"search/" + command.ListingPlaceholder + "/"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := d.Decode([]byte(`{"type":"cleanup.run","run_id":"check-1","warehouse_id":"` + inbox.CheckWarehouse + `","expired_before":"2026-08-30T00:00:00Z"}`))
+	if err != nil || c.Scope != inbox.CheckScope {
+		t.Fatalf("the scope of its command is %s, error %v", c.Scope, err)
+	}
+	for _, enabled := range [][]string{nil, {"*"}, {inbox.CheckScope}, {"*", inbox.CheckScope}} {
+		if got := (cleanup.Settings{DeleteScopes: enabled}).Mode(c.Scope); got != inbox.ModeDryRun {
+			t.Errorf("with %v: mode %s", enabled, got)
+		}
 	}
 }

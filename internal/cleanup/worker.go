@@ -54,8 +54,11 @@ type Settings struct {
 	Retention         time.Duration
 }
 
-// Mode is the mode that a run of the scope is pinned to by its first slice.
+// Mode is the mode that a run of the scope is pinned to by its first slice. The scope of a check is none that can be enabled.
 func (s Settings) Mode(scope string) inbox.Mode {
+	if scope == inbox.CheckScope {
+		return inbox.ModeDryRun
+	}
 	for _, allowed := range s.DeleteScopes {
 		if allowed == "*" || allowed == scope {
 			return inbox.ModeDelete

@@ -1,5 +1,5 @@
-// Package telemetry owns what can be seen of a running function: one wide JSON line per delivery, slice and sweep, and the
-// metrics in it. It takes the one summary value that a feature hands out and adds nothing to it. It may import the standard
+// Package telemetry owns what can be seen of a running function: one wide JSON line per delivery, slice, sweep and canary,
+// and the metrics in it. It takes the one summary value that a feature hands out and adds nothing to it. It may import the standard
 // library, the pure domain, and aws-lambda-go's lambdacontext for the request id.
 //
 // The metrics stand inside the wide line, in CloudWatch's embedded metric format: one write, so that nothing is counted

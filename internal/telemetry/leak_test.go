@@ -27,6 +27,8 @@ func TestSummariesHoldNothingThatMustNotBeLogged(t *testing.T) {
 			"Record Run Scope Outcome Mode Category Problem Scan Slices Attempts Pages Batches Listed Deleted Absent Refused Retained Duration InboxToCompletion"},
 		"sweep": {inbox.SweepSummary{},
 			"Open Failed Recorded Counted OldestOpenAge Woken GivenUp Refused BadRows Errors Limited OldestOverdue ReservationsRead Problem Duration"},
+		"canary":             {inbox.Canary{}, "Key Outcome Category Problem Versions Duration"},
+		"a canary's version": {inbox.CanaryVersion{}, "ID DeleteMarker Current Fate Detail"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -101,6 +101,25 @@ func TestWideLines(t *testing.T) {
 				"problem": "no answer", "duration_ms": 0.0,
 			},
 		},
+		"a canary": {
+			func(t *testing.T, tel *telemetry.Telemetry) {
+				tel.Canary(t.Context(), inbox.Canary{Key: "custody-check/canary-1", Outcome: inbox.CanaryDone, Duration: time.Second,
+					Versions: []inbox.CanaryVersion{{ID: "v1", Fate: inbox.CanaryDeleted}, {ID: "v2", Fate: inbox.CanaryDeleted}, {ID: "v3", Fate: inbox.CanaryAbsent}}})
+			},
+			map[string]any{
+				"time": "2026-08-30T12:00:00.123Z", "level": "INFO", "msg": "canary", "stack": "trial", "key": "custody-check/canary-1",
+				"outcome": "done", "fates": map[string]any{"deleted": 2.0, "absent": 1.0}, "duration_ms": 1000.0,
+			},
+		},
+		"a canary that stays is nobody's alarm": {
+			func(t *testing.T, tel *telemetry.Telemetry) {
+				tel.Canary(t.Context(), inbox.Canary{Key: "k", Outcome: inbox.CanaryFailed, Category: inbox.CategoryAccessDenied, Problem: "AccessDenied"})
+			},
+			map[string]any{
+				"time": "2026-08-30T12:00:00.123Z", "level": "WARN", "msg": "canary", "stack": "trial", "key": "k", "outcome": "failed",
+				"category": "access_denied", "problem": "AccessDenied", "duration_ms": 0.0,
+			},
+		},
 		"a start that failed lists every problem": {
 			func(_ *testing.T, tel *telemetry.Telemetry) {
 				tel.StartupError(errors.Join(errors.New("first"), errors.New("second")))

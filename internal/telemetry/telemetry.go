@@ -14,6 +14,7 @@ const (
 	LineDelivery = "delivery"
 	LineSlice    = "slice"
 	LineSweep    = "sweep"
+	LineCanary   = "canary"
 	LineMetric   = "metric"
 )
 
