@@ -34,6 +34,9 @@ func (s *Stack) DynamoDBURL() string { return s.endpoints.dynamodb }
 // S3URL is the endpoint of the local S3.
 func (s *Stack) S3URL() string { return s.endpoints.s3 }
 
+// LambdaURL is the endpoint of Lambda's Invoke API, by which the functions are called under their logical ids.
+func (s *Stack) LambdaURL() string { return s.endpoints.lambda }
+
 // Setting is the value of a setting in this stack, empty where the functions' own default holds.
 func (s *Stack) Setting(name string) string { return s.settings.values[name] }
 
@@ -98,7 +101,7 @@ func (s *Stack) Env() []string {
 		"CUSTODY_SIGNING_KEY=" + key,
 		"CUSTODY_SIGNING_KEY_ID=" + keyID,
 		"CUSTODY_SIGNATURE_SCHEME=" + s.scheme(),
-	}, s.endpoints.env(), credentialsEnv())
+	}, s.endpoints.env(), s.endpoints.lambdaEnv(), credentialsEnv())
 }
 
 // credentialsEnv names the region twice: version 1 of the AWS CLI and boto3 know it as AWS_DEFAULT_REGION only.

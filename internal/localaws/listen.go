@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// listeners are the three ports of a stack.
+// listeners are the four ports of a stack.
 type listeners struct {
-	host              string // to be reached by; differs from where they listen for an address such as 0.0.0.0
-	url, dynamodb, s3 net.Listener
+	host                      string // to be reached by; differs from where they listen for an address such as 0.0.0.0
+	url, dynamodb, s3, lambda net.Listener
 }
 
 // endpoints are the same as URLs without a slash at the end.
-type endpoints struct{ url, dynamodb, s3 string }
+type endpoints struct{ url, dynamodb, s3, lambda string }
 
-// lastPort leaves room for the two ports behind the function URL's.
-const lastPort = 65535 - 2
+// lastPort leaves room for the three ports behind the function URL's.
+const lastPort = 65535 - 3
 
 // openListeners leaves out the parts that run elsewhere; their numbers behind the port stay free.
 func openListeners(ctx context.Context, address string, port int, elsewhere endpoints) (listeners, error) {
@@ -38,7 +38,8 @@ func openListeners(ctx context.Context, address string, port int, elsewhere endp
 	for i, part := range []struct {
 		name, elsewhere string
 		into            *net.Listener
-	}{{"the function URL", "", &l.url}, {"DynamoDB", elsewhere.dynamodb, &l.dynamodb}, {"S3", elsewhere.s3, &l.s3}} {
+	}{{"the function URL", "", &l.url}, {"DynamoDB", elsewhere.dynamodb, &l.dynamodb}, {"S3", elsewhere.s3, &l.s3},
+		{"Lambda", elsewhere.lambda, &l.lambda}} {
 		if part.elsewhere != "" {
 			continue
 		}
@@ -79,7 +80,7 @@ func reachable(address string) string {
 }
 
 func (l listeners) close() {
-	for _, listener := range []net.Listener{l.url, l.dynamodb, l.s3} {
+	for _, listener := range []net.Listener{l.url, l.dynamodb, l.s3, l.lambda} {
 		if listener != nil {
 			listener.Close()
 		}
@@ -95,7 +96,8 @@ func (l listeners) endpoints(elsewhere endpoints) endpoints {
 		_, port, _ := net.SplitHostPort(listener.Addr().String()) // a listener's own address always splits
 		return "http://" + net.JoinHostPort(l.host, port)
 	}
-	return endpoints{url: at(l.url, ""), dynamodb: at(l.dynamodb, elsewhere.dynamodb), s3: at(l.s3, elsewhere.s3)}
+	return endpoints{url: at(l.url, ""), dynamodb: at(l.dynamodb, elsewhere.dynamodb), s3: at(l.s3, elsewhere.s3),
+		lambda: at(l.lambda, elsewhere.lambda)}
 }
 
 // env are the SDKs' own variables for the endpoints of single services.
@@ -106,6 +108,9 @@ func (e endpoints) env() []string {
 		"AWS_ENDPOINT_URL_S3=" + e.s3,
 	}
 }
+
+// lambdaEnv is for those who call a function themselves, which none of the functions does.
+func (e endpoints) lambdaEnv() []string { return []string{"AWS_ENDPOINT_URL_LAMBDA=" + e.lambda} }
 
 // envMap is env of the two that the functions use: none of them reads the stream itself.
 func (e endpoints) envMap() map[string]string {

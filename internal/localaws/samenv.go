@@ -37,7 +37,7 @@ func (s *Stack) writeSAMEnv(path string) (*ReadyFile, error) {
 
 // inContainer is how a container of this machine reaches the same endpoints.
 func (e endpoints) inContainer() endpoints {
-	return endpoints{url: fromContainer(e.url), dynamodb: fromContainer(e.dynamodb), s3: fromContainer(e.s3)}
+	return endpoints{url: fromContainer(e.url), dynamodb: fromContainer(e.dynamodb), s3: fromContainer(e.s3), lambda: fromContainer(e.lambda)}
 }
 
 func fromContainer(endpoint string) string {

@@ -26,7 +26,8 @@ const SweepEvery = 2 * time.Second
 type Options struct {
 	// Settings go before the local defaults, by the names of the functions' variables.
 	Settings map[string]string
-	// Port is the function URL's; DynamoDB and S3 have the two behind it. 0 is a free port for each.
+	// Port is the function URL's; DynamoDB, S3 and Lambda's Invoke API have the three behind it. 0 is a free port for
+	// each.
 	Port int
 	// Listen is the address to listen on; empty means 127.0.0.1.
 	Listen string
@@ -154,7 +155,10 @@ func (s *Stack) listen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	elsewhere := endpoints{dynamodb: strings.TrimSuffix(s.options.DynamoDB, "/"), s3: strings.TrimSuffix(s.options.S3, "/")}
+	elsewhere := endpoints{
+		dynamodb: strings.TrimSuffix(s.options.DynamoDB, "/"), s3: strings.TrimSuffix(s.options.S3, "/"),
+		lambda: strings.TrimSuffix(s.options.Lambda, "/"),
+	}
 	if s.listeners, err = openListeners(ctx, s.options.Listen, s.options.Port, elsewhere); err != nil {
 		return err
 	}
@@ -284,6 +288,18 @@ func (s *Stack) connect(ctx context.Context) error {
 		return err
 	}
 	s.onClose(schedule.Close)
+	if s.listeners.lambda != nil {
+		s.serve(s.listeners.lambda, s.invokable())
+	}
 	s.serve(s.listeners.url, lambda.NewURL(s.function(webhookFunction), nil))
 	return nil
+}
+
+// invokable are the functions under the names that an emulator of the template has for them.
+func (s *Stack) invokable() lambda.Endpoint {
+	all := lambda.Endpoint{}
+	for _, spec := range Functions() {
+		all[spec.LogicalID] = s.function(spec.Name)
+	}
+	return all
 }

@@ -291,7 +291,7 @@ func TestStartRefuses(t *testing.T) {
 			[]string{"CUSTODY_SIGNING_SECRET is no setting of the local functions"}},
 		"a keyring without a key": {localaws.Options{Settings: map[string]string{"CUSTODY_SIGNING_KEYS": `{"a":" "}`}},
 			[]string{"CUSTODY_SIGNING_KEYS has no key"}},
-		"a port that leaves no room": {localaws.Options{Port: 65534}, []string{"port is 65534, must be 1 to 65533"}},
+		"a port that leaves no room": {localaws.Options{Port: 65533}, []string{"port is 65533, must be 1 to 65532"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
@@ -341,7 +341,7 @@ func TestStartFailsWithWhatTheFunctionSays(t *testing.T) {
 func TestStackPorts(t *testing.T) {
 	t.Parallel()
 	stack, port := startOnFreePorts(t)
-	for i, url := range []string{strings.TrimSuffix(stack.URL(), "/"), stack.DynamoDBURL(), stack.S3URL()} {
+	for i, url := range []string{strings.TrimSuffix(stack.URL(), "/"), stack.DynamoDBURL(), stack.S3URL(), stack.LambdaURL()} {
 		if want := fmt.Sprintf("http://127.0.0.1:%d", port+i); url != want {
 			t.Errorf("%s, want %s", url, want)
 		}
@@ -352,7 +352,7 @@ func TestStackPorts(t *testing.T) {
 	}
 }
 
-// startOnFreePorts finds three free ports in a row; another program may take one meanwhile, and then it looks again.
+// startOnFreePorts finds four free ports in a row; another program may take one meanwhile, and then it looks again.
 func startOnFreePorts(t *testing.T) (*localaws.Stack, int) {
 	t.Helper()
 	for range 20 {
@@ -372,7 +372,7 @@ func startOnFreePorts(t *testing.T) (*localaws.Stack, int) {
 		t.Cleanup(func() { stack.Close() })
 		return stack, port
 	}
-	t.Fatal("no three free ports in a row")
+	t.Fatal("no four free ports in a row")
 	return nil, 0
 }
 
@@ -413,7 +413,7 @@ func TestStackCloseLeavesNothing(t *testing.T) {
 			t.Errorf("process %d lives", pid)
 		}
 	}
-	for _, url := range []string{stack.URL(), stack.DynamoDBURL(), stack.S3URL()} {
+	for _, url := range []string{stack.URL(), stack.DynamoDBURL(), stack.S3URL(), stack.LambdaURL()} {
 		if conn, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/")); err == nil {
 			conn.Close()
 			t.Errorf("%s is still there", url)
@@ -440,7 +440,8 @@ func TestStackEnv(t *testing.T) {
 		"CUSTODY_RESERVATIONS_TABLE=custody-reservations", "CUSTODY_BUCKET=custody-objects", "CUSTODY_REPORT_BUCKET=custody-reports",
 		"CUSTODY_SIGNING_KEY=" + key, "CUSTODY_SIGNING_KEY_ID=" + id, "CUSTODY_SIGNATURE_SCHEME=timestamped",
 		"AWS_ENDPOINT_URL_DYNAMODB=" + stack.DynamoDBURL(), "AWS_ENDPOINT_URL_DYNAMODB_STREAMS=" + stack.DynamoDBURL(),
-		"AWS_ENDPOINT_URL_S3=" + stack.S3URL(), "AWS_REGION=us-east-1", "AWS_DEFAULT_REGION=us-east-1", "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local",
+		"AWS_ENDPOINT_URL_S3=" + stack.S3URL(), "AWS_ENDPOINT_URL_LAMBDA=" + stack.LambdaURL(),
+		"AWS_REGION=us-east-1", "AWS_DEFAULT_REGION=us-east-1", "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local",
 	}
 	if diff := cmp.Diff(want, stack.Env()); diff != "" {
 		t.Error(diff)

@@ -55,7 +55,7 @@ The functions' log lines go to stderr, everything else to stdout.`,
 		},
 	}
 	f := cmd.Flags()
-	f.IntVar(&flags.port, "port", 0, "function URL at `N`, DynamoDB at N+1, S3 at N+2 (default: free ports)")
+	f.IntVar(&flags.port, "port", 0, "function URL at `N`, DynamoDB at N+1, S3 at N+2, Lambda at N+3 (default: free ports)")
 	f.StringVar(&flags.listen, "listen", "127.0.0.1", "`ADDR`ess to listen on, such as 0.0.0.0 for containers")
 	f.StringArrayVar(&flags.settings, "set", nil, "a setting of the functions, `CUSTODY_NAME=VALUE`; repeatable")
 	f.StringVar(&flags.dynamodb, "dynamodb", "", "use the DynamoDB at this `URL`, such as DynamoDB Local, with its streams")
@@ -182,6 +182,7 @@ func (c *console) show(stack *localaws.Stack) {
 		{"function URL", stack.URL()},
 		{"DynamoDB", stack.DynamoDBURL()},
 		{"S3", stack.S3URL()},
+		{"Lambda", stack.LambdaURL()},
 		{"inbox table", stack.Setting("CUSTODY_TABLE")},
 		{"holds table", stack.Setting("CUSTODY_HOLDS_TABLE")},
 		{"bucket", stack.Setting("CUSTODY_BUCKET")},
