@@ -13,6 +13,7 @@ const (
 	GroupFeature  Group = "feature"  // what the functions do
 	GroupAdapter  Group = "adapter"  // how the outside is reached
 	GroupPart     Group = "part"     // of an adapter: what two of them would otherwise each have
+	GroupStack    Group = "stack"    // how people reach a deployed stack: more than any function may
 	GroupDomain   Group = "domain"   // what is true without any outside
 	GroupSupport  Group = "support"  // the domain's help for tests, so that no group may import it
 	GroupProof    Group = "proof"    // the whole product, for tests
@@ -31,7 +32,7 @@ func Places() []Place {
 	return []Place{
 		{GroupFunction, []string{"functions/..."}, []Group{GroupFeature, GroupAdapter, GroupDomain}},
 		{GroupTool, []string{"internal/cmd/..."},
-			[]Group{GroupTool, GroupLocal, GroupFeature, GroupAdapter, GroupDomain}},
+			[]Group{GroupTool, GroupLocal, GroupFeature, GroupAdapter, GroupStack, GroupDomain}},
 		// The local stack makes the tables and passes the settings, so it may know the adapters' names for them; with
 		// a feature in it, it would no longer test the functions but itself.
 		{GroupLocal, []string{"internal/localaws/..."}, []Group{GroupLocal, GroupAdapter, GroupDomain}},
@@ -45,6 +46,8 @@ func Places() []Place {
 		// good in one place and be retried in the other. What follows from a code each decides by itself.
 		{GroupAdapter, []string{"internal/s3versions", "internal/s3report"}, []Group{GroupDomain, GroupPart}},
 		{GroupPart, []string{"internal/s3errors"}, []Group{GroupDomain}},
+		// No function may import it: it knows a delete without a version id, for a marker over a canary of its own.
+		{GroupStack, []string{"internal/deployed"}, []Group{GroupDomain}},
 		{GroupDomain, []string{"internal/inbox", "internal/command", "internal/signature", "internal/retention",
 			"internal/report"}, []Group{GroupDomain}},
 		{GroupSupport, []string{"internal/inbox/inboxtest", "internal/inbox/explore"}, []Group{GroupDomain}},
@@ -66,7 +69,7 @@ type Vendor struct {
 func Vendors() []Vendor {
 	return []Vendor{
 		{"the AWS SDK", []string{"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
-			[]Group{GroupAdapter, GroupPart, GroupFunction, GroupTool, GroupLocal, GroupProof}, true},
+			[]Group{GroupAdapter, GroupPart, GroupFunction, GroupTool, GroupStack, GroupLocal, GroupProof}, true},
 		{"the Lambda runtime", []string{"github.com/aws/aws-lambda-go"},
 			[]Group{GroupAdapter, GroupFunction, GroupTool, GroupLocal, GroupProof}, true},
 		// Plain data, and the very types that Lambda decodes: a copy of ours could only be wrong.
