@@ -49,7 +49,7 @@ func (f *stopFlags) stop(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	s, err := open(cmd.Context(), &f.tables, f.tables.holdsTable())
+	s, err := open(cmd.Context(), &f.tables, (*tableFlags).holdsTable)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ Exit codes: 0 lifted, 1 failed, 2 usage, 3 no such brake, 4 the brake's row is a
 		Example: `  custody resume --scope warehouse:wh-17`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := open(cmd.Context(), &tables, tables.holdsTable())
+			s, err := open(cmd.Context(), &tables, (*tableFlags).holdsTable)
 			if err != nil {
 				return err
 			}

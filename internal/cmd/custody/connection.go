@@ -106,28 +106,51 @@ type session struct {
 
 // open connects to the tables. The first of those that the command needs is the one where it looks things up; a table that is
 // not needed may be without a name, and its part of the operator is nil then.
-func open(ctx context.Context, f *tableFlags, subject table, more ...table) (*session, error) {
-	for _, t := range append([]table{subject}, more...) {
-		if err := t.check(); err != nil {
+func open(ctx context.Context, f *tableFlags, needed ...whichTable) (*session, error) {
+	if f.stack.name() == "" { // else the names are not known yet
+		if _, err := f.tables(needed); err != nil {
 			return nil, err
 		}
-	}
-	keep, err := keepDismissed()
-	if err != nil {
-		return nil, err
 	}
 	c, err := connect(ctx)
 	if err != nil {
 		return nil, err
 	}
+	if err := f.stack.load(ctx, c); err != nil {
+		return nil, err
+	}
+	tables, err := f.tables(needed)
+	if err != nil {
+		return nil, err
+	}
+	keep, err := f.stack.keepDismissed()
+	if err != nil {
+		return nil, err
+	}
 	o := &operator.Operator{Types: command.RunTypes(), Retention: keep, Now: time.Now, NewID: rand.Text}
-	if t := f.inboxTable(); t.name != "" {
+	if t, _ := f.inboxTable(); t.name != "" {
 		o.Inbox = dynamostore.New(c.client(t), t.name)
 	}
-	if t := f.holdsTable(); t.name != "" {
+	if t, _ := f.holdsTable(); t.name != "" {
 		o.Holds = dynamostore.NewHolds(c.client(t), t.name, slog.New(slog.DiscardHandler)) // rows say their problems themselves
 	}
-	return &session{Operator: o, connection: c, subject: subject}, nil
+	return &session{Operator: o, connection: c, subject: tables[0]}, nil
+}
+
+// tables are those that a command needs, each with a name.
+func (f *tableFlags) tables(needed []whichTable) ([]table, error) {
+	all := make([]table, len(needed))
+	for i, which := range needed {
+		t, err := which(f)
+		if err == nil {
+			err = t.check()
+		}
+		if err != nil {
+			return nil, err
+		}
+		all[i] = t
+	}
+	return all, nil
 }
 
 // explain adds to an error where something was not found, and what to set or to look at where a call failed.
@@ -171,9 +194,9 @@ func (c *connection) hint(t table, failed error) string {
 	}
 	switch api.ErrorCode() {
 	case "ResourceNotFoundException":
-		return fmt.Sprintf("there is no table %s in region %s; %s or %s names it, AWS_REGION and AWS_PROFILE say where", t.name, c.aws.Region, t.flag, t.variable)
+		return fmt.Sprintf("there is no table %s in region %s; %s, AWS_REGION and AWS_PROFILE say where", t.name, c.aws.Region, t.from)
 	case "ValidationException":
-		return fmt.Sprintf("table %s has not the keys or the index of this kind of table; %s or %s names it", t.name, t.flag, t.variable)
+		return fmt.Sprintf("table %s has not the keys or the index of this kind of table; %s", t.name, t.from)
 	case "AccessDeniedException":
 		return fmt.Sprintf("the AWS credentials may not do this with table %s; AWS_PROFILE chooses others", t.name)
 	case "UnrecognizedClientException", "InvalidSignatureException", "ExpiredTokenException", "MissingAuthenticationTokenException",

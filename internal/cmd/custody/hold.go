@@ -69,7 +69,7 @@ func (f *holdFlags) add(cmd *cobra.Command, id string) error {
 	if err != nil {
 		return err
 	}
-	s, err := open(cmd.Context(), &f.tables, f.tables.holdsTable())
+	s, err := open(cmd.Context(), &f.tables, (*tableFlags).holdsTable)
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ Exit codes: 0 removed, 1 failed, 2 usage, 3 no such hold.`,
 		Example: `  custody hold remove dispute-991 --scope warehouse:wh-17`,
 		Args:    oneArg("an ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := open(cmd.Context(), &tables, tables.holdsTable())
+			s, err := open(cmd.Context(), &tables, (*tableFlags).holdsTable)
 			if err != nil {
 				return err
 			}
@@ -165,7 +165,7 @@ Exit codes: 0 listed, also when there is none; 1 failed; 2 usage.`,
 			if cmd.Flags().Changed("scope") && scope == "" {
 				return operator.CheckScope("")
 			}
-			s, err := open(cmd.Context(), &tables, tables.holdsTable())
+			s, err := open(cmd.Context(), &tables, (*tableFlags).holdsTable)
 			if err != nil {
 				return err
 			}

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"custody/internal/deployed"
 	"custody/internal/operator"
 )
 
@@ -43,7 +44,7 @@ func codeOf(err error) int {
 	if isA[*usageError](err) || isA[*operator.InvalidError](err) || isA[*operator.AmbiguousError](err) {
 		return exitUsage
 	}
-	if isA[*operator.NotFoundError](err) {
+	if isA[*operator.NotFoundError](err) || isA[*deployed.NoStackError](err) {
 		return exitNotFound
 	}
 	if isA[*operator.RefusedError](err) || isA[*operator.ExistsError](err) || isConflict(err) {

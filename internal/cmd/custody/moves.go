@@ -92,7 +92,7 @@ func (f *moveFlags) move(cmd *cobra.Command, m moveCommand, name string) error {
 	if err != nil {
 		return err
 	}
-	s, err := open(cmd.Context(), &f.tables, f.tables.inboxTable())
+	s, err := open(cmd.Context(), &f.tables, (*tableFlags).inboxTable)
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 			t.Run(strings.Join(args, " "), func(t *testing.T) {
 				t.Parallel()
 				variable, flag := variableOf(kind), flagOf(kind)
-				x.with(variable, "").refuses(t, 2, fmt.Sprintf("which table? Give %s, or set %s; a local stack's env file does: . ./local.env", flag, variable), args...)
+				x.with(variable, "").refuses(t, 2, fmt.Sprintf("which table? Give --stack or %s, or set %s; a local stack's env file does: . ./local.env", flag, variable), args...)
 				x.with(variable, "no spaces").refuses(t, 2, flag+": "+variable, args...)
 				x.with("AWS_REGION", "").refuses(t, 1, "no AWS region: set AWS_REGION, or AWS_PROFILE to a profile that has one", args...)
 				x.with("AWS_ACCESS_KEY_ID", "", "AWS_SECRET_ACCESS_KEY", "").refuses(t, 1,

@@ -19,10 +19,13 @@ func newRoot(i *interrupts) *cobra.Command {
 
 Custody takes signed HTTP deliveries into custody before it acknowledges them, and deletes expired S3 object versions
 from there. This tool shows an operator what runs there are and moves them, keeps the holds and the emergency brake,
-signs and sends deliveries as a producer does, and starts the whole of it on this machine.
+signs and sends deliveries as a producer does, checks a stack after its deployment, and starts the whole of it on this
+machine.
 
-The tables are named by --table and --holds-table, or by CUSTODY_TABLE and CUSTODY_HOLDS_TABLE. AWS is reached by
-the standard environment: AWS_PROFILE, AWS_REGION, AWS_ENDPOINT_URL_DYNAMODB and the others.
+The tables are named by --stack, whose outputs name them, or each by --table and --holds-table; without these by
+CUSTODY_TABLE and CUSTODY_HOLDS_TABLE, or by CUSTODY_STACK_NAME. The command line goes before the environment, and
+there what names one table before what names the stack. AWS is reached by the standard environment: AWS_PROFILE,
+AWS_REGION, AWS_ENDPOINT_URL_DYNAMODB and the others.
 
 Sending needs nothing of AWS, but CUSTODY_URL, CUSTODY_SIGNING_KEY and, unless the stack's scheme is timestamped,
 CUSTODY_SIGNATURE_SCHEME.
@@ -31,7 +34,7 @@ Exit codes:
   0  done
   1  failed: the store did not answer, a delivery was not acknowledged, or something is broken
   2  the command line cannot be meant
-  3  not found: no such run, delivery, hold or brake
+  3  not found: no such run, delivery, hold, brake or stack
   4  refused: the run's state, a hold that is there, or an earlier delivery does not allow it`,
 		Example: `  custody local --env-file local.env         # the whole stack on this machine, until Ctrl-C
   . ./local.env && custody runs              # in another shell: what wants attention
@@ -46,7 +49,7 @@ Exit codes:
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%w; `%s --help` lists the flags", err, cmd.CommandPath())
 	})
-	root.AddCommand(newRuns(), newShow(), newHold(), newStop(), newResume(), newSign(), newSend(), newLocal(i), newVersion())
+	root.AddCommand(newRuns(), newShow(), newHold(), newStop(), newResume(), newSign(), newSend(), newCheck(), newLocal(i), newVersion())
 	for _, m := range operatorMoves() {
 		root.AddCommand(newMove(m))
 	}

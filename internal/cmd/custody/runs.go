@@ -26,7 +26,7 @@ Exit codes: 0 listed, also when there is nothing; 1 failed, also when a row coul
   custody runs --json | jq -r 'select(.state == "failed") | .run'`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := open(cmd.Context(), &tables, tables.inboxTable())
+			s, err := open(cmd.Context(), &tables, (*tableFlags).inboxTable)
 			if err != nil {
 				return err
 			}

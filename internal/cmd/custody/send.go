@@ -87,8 +87,9 @@ func (f *sendFlags) send(cmd *cobra.Command) error {
 }
 
 // target is the URL, which must be one that can be posted to.
-func (f *sendFlags) target() (string, error) {
-	given := firstOf(f.url, os.Getenv(urlVariable))
+func (f *sendFlags) target() (string, error) { return postable(firstOf(f.url, os.Getenv(urlVariable))) }
+
+func postable(given string) (string, error) {
 	if given == "" {
 		return "", usagef("where to? Give --url, or set %s; a stack's output Url has it, and a local stack's env file: . ./local.env", urlVariable)
 	}

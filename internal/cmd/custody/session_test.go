@@ -33,10 +33,16 @@ const longBefore = 48 * time.Hour
 
 func startWhole(t *testing.T, settings map[string]string) *whole {
 	t.Helper()
+	return startWholeWith(t, settings, func() time.Time { return ago(longBefore) })
+}
+
+// startWholeWith has a clock of S3's own; nil is the true one.
+func startWholeWith(t *testing.T, settings map[string]string, now func() time.Time) *whole {
+	t.Helper()
 	w := &whole{tool: tool{map[string]string{}}}
 	stack, err := localaws.Start(t.Context(), localaws.Options{
 		Settings: settings, Functions: filepath.Dir(os.Getenv("BUILT_TOOL")),
-		Now: func() time.Time { return ago(longBefore) }, WrapS3: w.deny,
+		Now: now, WrapS3: w.deny,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -32,7 +32,7 @@ Exit codes: 0 shown, 1 failed, 2 usage, 3 no such run.`,
   custody show cleanup.run/r-1 --json | jq .last_error`,
 		Args: oneArg("a RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := open(cmd.Context(), &tables, tables.inboxTable())
+			s, err := open(cmd.Context(), &tables, (*tableFlags).inboxTable)
 			if err != nil {
 				return err
 			}
