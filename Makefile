@@ -31,7 +31,7 @@ GOVULNCHECK   := $(TOOLS)/govulncheck-$(GOVULNCHECK_VERSION)
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-zA-Z0-9_-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-zA-Z0-9_-]+:.*## / { printf "%-17s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 # ---- build ----
 
@@ -80,6 +80,11 @@ demo: ## Walk a signed delivery to an empty scan on the local stack
 .PHONY: local
 local: bin/custody ## Run the local stack until Ctrl-C: make local ARGS='--port 8080 --env-file local.env'
 	@exec bin/custody local $(ARGS)
+
+.PHONY: verify-deployment
+verify-deployment: bin/custody ## Try a deployed stack: make verify-deployment STACK=custody, with AWS credentials
+	@test -n "$(STACK)" || { echo "verify-deployment: STACK is missing, for example STACK=custody" >&2; exit 2; }
+	@exec bin/custody check --stack "$(STACK)" $(ARGS)
 
 # ---- test ----
 

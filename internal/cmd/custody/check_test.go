@@ -278,19 +278,21 @@ func inAccount(t *testing.T) (*whole, *account, tool) {
 	w := startToCheck(t, map[string]string{"CUSTODY_STACK": "custody", "CUSTODY_MIN_OBJECT_AGE": "36h"})
 	a, x := newAccount(t)
 	id, key := w.stack.SigningKey()
-	a.secrets["arn:secret"] = fmt.Sprintf(`{%q:%q,"k9":"another"}`, id, key)
-	a.swept["custody"] = time.Now()
-	a.stacks["custody"] = &stackOf{status: "UPDATE_COMPLETE", parameters: map[string]string{
-		"SignatureScheme": "timestamped", "MinObjectAge": "36h", "Commands": "cleanup.run,listing.expire", "BucketOwner": "", "RetentionDays": "90",
-	}, outputs: map[string]string{
-		"Url": w.env["CUSTODY_URL"], "Table": w.env["CUSTODY_TABLE"], "HoldsTable": w.env["CUSTODY_HOLDS_TABLE"], "Bucket": w.env["CUSTODY_BUCKET"],
-		"ReportBucket": w.env["CUSTODY_REPORT_BUCKET"], "SigningSecret": "arn:secret", "CleanupFunction": "CleanupFunction", "Version": "0.1.0",
-	}}
-	for i := range 12 {
-		alarm := fmt.Sprintf("A%02dAlarm", i)
-		a.stacks["custody"].alarms = append(a.stacks["custody"].alarms, alarm)
-		a.alarms["custody-"+alarm] = "OK"
-	}
+	a.change(func() {
+		a.secrets["arn:secret"] = fmt.Sprintf(`{%q:%q,"k9":"another"}`, id, key)
+		a.swept["custody"] = time.Now()
+		a.stacks["custody"] = &stackOf{status: "UPDATE_COMPLETE", parameters: map[string]string{
+			"SignatureScheme": "timestamped", "MinObjectAge": "36h", "Commands": "cleanup.run,listing.expire", "BucketOwner": "", "RetentionDays": "90",
+		}, outputs: map[string]string{
+			"Url": w.env["CUSTODY_URL"], "Table": w.env["CUSTODY_TABLE"], "HoldsTable": w.env["CUSTODY_HOLDS_TABLE"], "Bucket": w.env["CUSTODY_BUCKET"],
+			"ReportBucket": w.env["CUSTODY_REPORT_BUCKET"], "SigningSecret": "arn:secret", "CleanupFunction": "CleanupFunction", "Version": "0.1.0",
+		}}
+		for i := range 12 {
+			alarm := fmt.Sprintf("A%02dAlarm", i)
+			a.stacks["custody"].alarms = append(a.stacks["custody"].alarms, alarm)
+			a.alarms["custody-"+alarm] = "OK"
+		}
+	})
 	for _, name := range []string{"DYNAMODB", "S3", "LAMBDA"} {
 		x.env["AWS_ENDPOINT_URL_"+name] = w.env["AWS_ENDPOINT_URL_"+name]
 	}
@@ -344,7 +346,8 @@ func TestCheckOfADeployedStack(t *testing.T) {
 		"a stack without cleanup.run": {func() { a.stacks["custody"].parameters["Commands"] = "listing.expire" }, "delivery", "skipped",
 			"the stack's Commands has no cleanup.run"},
 	} {
-		before := *a.stacks["custody"]
+		var before stackOf
+		a.change(func() { before = *a.stacks["custody"] })
 		parameters := before.parameters["Commands"]
 		a.change(test.change)
 		got := x.run(t, "check", "--stack", "custody", "--json", "--within", "2s")

@@ -12,8 +12,10 @@ func withStack(t *testing.T) (*tables, *account) {
 	t.Helper()
 	x := newTables(t)
 	a, y := newAccount(t)
-	a.stacks["custody"] = &stackOf{status: "UPDATE_COMPLETE", outputs: map[string]string{"Table": "inbox", "HoldsTable": "holds", "Version": "0.1.0"},
-		parameters: map[string]string{"RetentionDays": "7"}}
+	a.change(func() {
+		a.stacks["custody"] = &stackOf{status: "UPDATE_COMPLETE", outputs: map[string]string{"Table": "inbox", "HoldsTable": "holds", "Version": "0.1.0"},
+			parameters: map[string]string{"RetentionDays": "7"}}
+	})
 	x.tool = x.with("CUSTODY_TABLE", "", "CUSTODY_HOLDS_TABLE", "")
 	for name, value := range y.env {
 		x.env[name] = value
