@@ -19,7 +19,7 @@ STRIPPED  := -trimpath -buildvcs=false -ldflags "-s -w"
 NORPC     := -tags lambda.norpc
 
 # Of a package, with the time that everything in it takes on two slow cores many times over.
-TIMEOUT   ?= 5m
+TIMEOUT   ?= 10m
 FUZZTIME  ?= 30s
 
 # The linter and the vulnerability check are built from source at these versions, outside of go.mod and of the checkout.
