@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
@@ -41,7 +42,7 @@ func main() {
 }
 
 func build(ctx context.Context, s config.Webhook) (*webhook.Handler, error) {
-	cfg, err := awsconfig.LoadDefaultConfig(ctx)
+	cfg, err := awsconfig.LoadDefaultConfig(ctx, awsconfig.WithHTTPClient(attempts(s.AckTimeout)))
 	if err != nil {
 		return nil, err
 	}
@@ -77,4 +78,10 @@ func keysOf(cfg aws.Config, s config.Webhook, scheme signature.Scheme) (webhook.
 		return keyring.NewStatic(s.SigningKeys.Reveal(), scheme)
 	}
 	return keyring.NewSecret(secretsmanager.NewFromConfig(cfg), s.SigningSecret, scheme, time.Now), nil
+}
+
+// attempts bounds each attempt of a call, so that one dead connection does not use up all the time that there is for the answer:
+// the SDK then tries again on another. A claim whose attempt was given up may be made all the same; the next one finds it.
+func attempts(ackTimeout time.Duration) *awshttp.BuildableClient {
+	return awshttp.NewBuildableClient().WithTimeout(ackTimeout * 2 / 5)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"custody/internal/config"
+	"custody/internal/webhook"
 )
 
 // fromStack are the settings that no parameter holds as it is, and what the template passes instead.
@@ -168,5 +169,14 @@ func TestTemplateTellsTheVersionOfTheChangelog(t *testing.T) {
 	}
 	if got := text(at(readTemplate(t).Outputs, "Version", "Value")); got != newest[1] {
 		t.Errorf("the template says version %s, the changelog %s", got, newest[1])
+	}
+}
+
+// Settings and webhook may not import each other, and both say how large a body may be at most.
+func TestTheLargestBodyIsTheSameForSettingsAndWebhook(t *testing.T) {
+	t.Parallel()
+	setting, _ := config.Lookup("CUSTODY_MAX_BODY_BYTES")
+	if setting.Max != webhook.MaxBodyCap {
+		t.Errorf("the setting ends at %d, the webhook takes %d", setting.Max, webhook.MaxBodyCap)
 	}
 }

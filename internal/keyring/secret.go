@@ -23,6 +23,9 @@ const (
 	// interval is the least time between two fetches that something other than age asks for: an unknown key id, which
 	// anybody can send, or a store that failed while there are keys to serve.
 	interval = 30 * time.Second
+	// firstInterval is the same while there has never been a keyring. Each request is a 503 then, also one that nobody signed, so
+	// a flood of them must not become a flood of calls; and the first that comes behind the repair is to be taken.
+	firstInterval = time.Second
 	// patience is how long a fetch may take while there are keys to serve, and never more than half of the request's own
 	// time: a store that hangs must not cost the delivery that happened to ask. GetSecretValue takes tens of milliseconds.
 	patience = 2 * time.Second
@@ -62,7 +65,7 @@ func NewSecret(client secrets, name string, scheme signature.Scheme, now func() 
 }
 
 // Active gives the keys that are in force at the given time. id is the key that the request names, or "": for one that is
-// not among the keys the secret is fetched again, at most once per 30 s. An error beside keys is for the log: it says why
+// not among the keys the secret is fetched again, at most once per 30 s, or per second before the first success. An error beside keys is for the log: it says why
 // they are old, or (ErrUnusable) which keys of the secret are none. An error without keys says why there is no key.
 func (s *Secret) Active(ctx context.Context, id string, at time.Time) (signature.Keys, error) {
 	s.mu.Lock()
@@ -83,10 +86,10 @@ func (s *Secret) lapsed(now time.Time) bool {
 	return s.fetchedAt.IsZero() || now.Sub(s.fetchedAt) > maxAge+staleFor
 }
 
-// wanted decides whether to fetch. Without any keyring every request does; otherwise a fetch has a reason and a distance.
+// wanted decides whether to fetch: for a reason, which to have no keyring is, and with a distance from the last time.
 func (s *Secret) wanted(now time.Time, id string, at time.Time) bool {
 	if s.fetchedAt.IsZero() {
-		return true
+		return now.Sub(s.triedAt) >= firstInterval
 	}
 	active := s.keys.Active(at)
 	reason := now.Sub(s.fetchedAt) > maxAge || len(active) == 0 || signature.ValidID(id) && !active.Has(id)

@@ -126,10 +126,11 @@ func TestSecretIsFetchedCachedAndRotated(t *testing.T) {
 			{"then it is no keyring", hold(6*time.Minute, `SECRET`), "", k1, 1, keyring.ErrMalformed},
 			{"then it is binary", func(m *manager) { m.later(time.Minute); m.text = nil }, "", k1, 1, keyring.ErrMalformed},
 		},
-		"without any keyring every request asks": {
+		"without any keyring one request asks each second": {
 			{"down from the start", down(0), "", nil, 1, keyring.ErrUnavailable},
-			{"still down", nil, "", nil, 1, keyring.ErrUnavailable},
-			{"up", hold(0, `{"k1":"a"}`), "", k1, 1, nil},
+			{"nothing new within the second", later(999 * time.Millisecond), "", nil, 0, keyring.ErrUnavailable},
+			{"still down behind it", later(time.Millisecond), "", nil, 1, keyring.ErrUnavailable},
+			{"up", hold(time.Second, `{"k1":"a"}`), "", k1, 1, nil},
 		},
 		"a keyring without an active key is asked for again soon": {
 			{"it is empty", hold(0, `{"k1":" "}`), "", nil, 1, nil},

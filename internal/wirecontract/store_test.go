@@ -257,3 +257,31 @@ func TestClaimThatMeetsItself(t *testing.T) {
 		t.Errorf("the table has %q", got)
 	}
 }
+
+// One attempt that finds a dead connection costs the delivery no more than its part of the time: the SDK tries again. What the
+// dead one wrote, or did not, is the same to the sender.
+func TestOneAttemptThatHangsCostsNoDelivery(t *testing.T) {
+	t.Parallel()
+	s := open(t, schemes()[0], "CUSTODY_ACK_TIMEOUT=5s")
+	for sentence, writes := range map[string]bool{"an attempt that wrote nothing": false, "an attempt that wrote": true} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			m := s.delivery()
+			var once sync.Once
+			s.gate.on(m.id, func(w http.ResponseWriter, r *http.Request, engine http.Handler) {
+				hangs := false
+				once.Do(func() { hangs = true })
+				if !hangs {
+					engine.ServeHTTP(w, r)
+					return
+				}
+				if writes {
+					detached(r, engine)
+				}
+				<-r.Context().Done()
+				panic(http.ErrAbortHandler)
+			})
+			s.expect(t, "beside "+sentence, m, "204 accepted")
+		})
+	}
+}
