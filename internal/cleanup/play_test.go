@@ -268,14 +268,20 @@ func (p *play) slice(r inboxtest.Record) inbox.SliceSummary {
 		_, done := w.Handle(p.t.Context(), wakeEventOf(p.t, key, r.Identity, r.Image.Wake))
 		ended <- done[0]
 	}()
+	s := serveUntil(p, ended)
+	if p.dead.Load() {
+		p.judge.died()
+	}
+	return s
+}
+
+// serveUntil answers the worker's requests until it has ended.
+func serveUntil[T any](p *play, ended <-chan T) T {
 	for {
 		synctest.Wait()
 		select {
-		case s := <-ended:
-			if p.dead.Load() {
-				p.judge.died()
-			}
-			return s
+		case result := <-ended:
+			return result
 		default:
 		}
 		if waits := p.next(); waits != nil {
@@ -336,6 +342,11 @@ func (p *play) wake() {
 
 // tell plays the plan in a bubble and returns the run's end and what was wrong.
 func (p plan) tell(t *testing.T, scopes []string, after func(*play, inbox.Run)) (says []string) {
+	return p.begin(t, scopes, func(on *play, cutoff time.Time) { after(on, on.work(cutoff)) })
+}
+
+// begin fills the bucket of the plan in a bubble, lets something happen there, and returns what was wrong.
+func (p plan) begin(t *testing.T, scopes []string, then func(on *play, cutoff time.Time)) (says []string) {
 	synctest.Test(t, func(t *testing.T) {
 		cutoff := time.Now()
 		m := newMemory(time.Now)
@@ -345,8 +356,7 @@ func (p plan) tell(t *testing.T, scopes []string, after func(*play, inbox.Run)) 
 		m.now = time.Now
 		time.Sleep(beforehand)
 		on.judge.look()
-		run := on.work(cutoff)
-		after(on, run)
+		then(on, cutoff)
 		says = on.judge.says
 	})
 	return says

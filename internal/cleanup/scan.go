@@ -192,6 +192,7 @@ func (c *scan) see(v retention.Version) {
 	switch {
 	case d.Reason == retention.ReasonYoung:
 		c.ledger.keep(c.key, v, d.Reason)
+		c.say(v, d)
 	case v.Currency == retention.Current:
 		c.key.current = &v
 	default:
@@ -220,12 +221,22 @@ func (c *scan) settle(r batchResult) {
 	c.halt(r.err)
 }
 
+// say tells the survey of a decision. It is called by the loop alone, so that whoever listens need not be safe for concurrent
+// use, and a slow one holds back the listing.
+func (c *scan) say(v retention.Version, d retention.Decision) {
+	if c.tell != nil && c.stop == nil {
+		c.halt(c.tell(v, d))
+	}
+}
+
 // book enters one settled version into the ledger.
 func (c *scan) book(d settled) *candidate {
 	switch {
 	case d.kind == settledRetained:
+		c.say(d.version, retention.Decision{Reason: d.why})
 		return c.ledger.retained(d.key, d.version, d.why)
 	case d.kind == settledSelected:
+		c.say(d.version, retention.Decision{Delete: true})
 		return c.ledger.selected(d.key)
 	case d.fate.Kind == retention.FateRefused:
 		return c.ledger.refused(d.key, d.version, d.fate.Code)

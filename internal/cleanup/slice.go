@@ -26,6 +26,7 @@ type slice struct {
 	written   mark        // what the last checkpoint wrote
 	attempts  int         // as it stands in the item
 	summary   inbox.SliceSummary
+	tell      Listener // who is told of each decision; nil but for a survey
 }
 
 // mark is how far a write went, to tell progress from repetition.

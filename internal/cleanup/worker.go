@@ -24,8 +24,8 @@ type holds interface {
 	Covering(ctx context.Context, scope string) ([]retention.Hold, error)
 }
 
-// versions lists and deletes object versions.
-type versions interface {
+// bucketReader lists object versions and reads what is to be known of them.
+type bucketReader interface {
 	// Bucket reads the bucket's versioning and Object Lock configuration.
 	Bucket(ctx context.Context, bucket string) (retention.Bucket, error)
 	// Versioning reads the bucket's versioning state alone.
@@ -36,6 +36,11 @@ type versions interface {
 	// Page returns one page of versions behind the marker, in S3's order of keys. A zero Next is the end.
 	// It is an error, not a loop, when the store names the same marker again.
 	Page(ctx context.Context, bucket, prefix string, after retention.Marker) (retention.Page, error)
+}
+
+// versions lists and deletes object versions.
+type versions interface {
+	bucketReader
 	// Delete removes exactly the given versions, at most batchSize, and says of each what became of it, in their order.
 	// A version that is already absent counts as success. Nothing is sent at or after sendBefore. An error means that
 	// nothing is known of any of them.
