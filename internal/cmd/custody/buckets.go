@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 
 	"custody/internal/config"
 	"custody/internal/inbox"
@@ -27,7 +28,7 @@ type bucketFlags struct{ name, owner string }
 
 func (f *bucketFlags) add(cmd *cobra.Command, prefix, what, variable string) {
 	cmd.Flags().StringVar(&f.name, prefix, "", "`NAME` of the "+what+" (default: "+variable+")")
-	cmd.Flags().StringVar(&f.owner, prefix+"-owner", "", "`ACCOUNT` that the "+what+" must belong to (default: "+variable+"_OWNER; without either any)")
+	cmd.Flags().StringVar(&f.owner, prefix+"-owner", "", "`ACCOUNT` that it must belong to (default: "+variable+"_OWNER, else any)")
 }
 
 func (f *bucketFlags) bucket(kind, prefix, variable, mayDo string) bucketName {
@@ -64,6 +65,11 @@ func (c *connection) objects() *s3.Client {
 			}
 		}
 	})
+}
+
+// failed reports whether the last call of some table failed.
+func (c *connection) failed() bool {
+	return slices.ContainsFunc(c.tables, func(w *watched) bool { return w.failure() != nil })
 }
 
 // explainBucket adds to an error of a bucket what to set or to look at.

@@ -33,8 +33,10 @@ func widthOf(w io.Writer) int {
 	return min(max(width, narrowest), widest)
 }
 
-// gap stands between two columns.
-const gap = 2
+const (
+	gap         = 2             // stands between two columns
+	leastColumn = narrowest / 3 // narrower a last column is not wrapped
+)
 
 // grid writes rows with aligned columns. The last column holds what may be long: it is wrapped, and not padded.
 func grid(w io.Writer, width int, rows [][]string) {
@@ -48,7 +50,7 @@ func grid(w io.Writer, width int, rows [][]string) {
 		for i, cell := range row[:len(row)-1] {
 			line.WriteString(cell + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+gap))
 		}
-		for i, part := range wrap(row[len(row)-1], max(width-indent, narrowest/3)) {
+		for i, part := range wrap(row[len(row)-1], max(width-indent, leastColumn)) {
 			if i > 0 {
 				line.WriteString("\n" + strings.Repeat(" ", indent))
 			}
@@ -76,13 +78,14 @@ func leastWidth(rows [][]string) int {
 	for _, columns := range widths[:len(widths)-1] {
 		total += columns + gap
 	}
-	longest := 0
+	longest, whole := 0, 0
 	for _, row := range rows {
+		whole = max(whole, utf8.RuneCountInString(row[len(row)-1]))
 		for word := range strings.FieldsSeq(row[len(row)-1]) {
 			longest = max(longest, utf8.RuneCountInString(word))
 		}
 	}
-	return total + longest
+	return total + max(longest, min(whole, leastColumn))
 }
 
 // fit leaves out the named columns, in that order, until the rows fit or no more may go.

@@ -162,7 +162,7 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 	t.Parallel()
 	x := tool{}
 	for _, path := range [][]string{{"runs"}, {"show"}, {"retry"}, {"release"}, {"dismiss"}, {"hold", "add"}, {"hold", "remove"}, {"hold", "list"}, {"stop"}, {"resume"},
-		{"sign"}, {"send"}} {
+		{"report"}, {"plan"}, {"sign"}, {"send"}} {
 		help := x.does(t, append(path, "--help")...)
 		for _, part := range []string{"Exit codes: 0 ", "Examples:\n  custody " + strings.Join(path, " "), "--json", "Usage:\n  custody " + strings.Join(path, " ")} {
 			if !strings.Contains(help, part) {

@@ -50,8 +50,8 @@ to be changed for a spreadsheet: control characters, and what it would take for 
 ` + runName + `
 TYPE/KEY is enough where the run's item has expired, or where there is only the report bucket to read.
 
-Exit codes: 0 reported; 1 failed, also when objects could not be read and what is said is not all; 2 usage; 3 no such run,
-no report of it, or nothing about the key.`,
+Exit codes: 0 reported; 1 failed, also when objects could not be read and what is said is not all; 2 usage;
+3 no such run, no report of it, or nothing about the key.`,
 		Example: `  custody report r-1
   custody report cleanup.run/r-1 --html > r-1.html
   custody report r-1 --key pod/wh-17/a.txt

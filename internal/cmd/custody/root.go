@@ -49,7 +49,7 @@ Exit codes:
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%w; `%s --help` lists the flags", err, cmd.CommandPath())
 	})
-	root.AddCommand(newRuns(), newShow(), newHold(), newStop(), newResume(), newReport(), newSign(), newSend(), newCheck(), newLocal(i), newVersion())
+	root.AddCommand(newRuns(), newShow(), newHold(), newStop(), newResume(), newReport(), newPlan(), newSign(), newSend(), newCheck(), newLocal(i), newVersion())
 	for _, m := range operatorMoves() {
 		root.AddCommand(newMove(m))
 	}
