@@ -17,38 +17,58 @@ import (
 
 // bucketName is one bucket, whose it is, and how both were given.
 type bucketName struct {
-	table        // its name; like a table's, it comes from a flag or a variable
+	table        // its name: like a table's, it comes from a flag, a variable or the stack
 	kind  string // "report bucket"
-	owner table  // account id, "" for any
 	mayDo string // the permissions that the command needs
+
+	owner     string // account id, "" for any
+	ownerFrom string // in words
 }
+
+// bucketKind is one of the buckets of a stack.
+type bucketKind struct{ kind, flag, variable, output, mayDo string }
 
 // bucketFlags name a bucket and its owner.
-type bucketFlags struct{ name, owner string }
-
-func (f *bucketFlags) add(cmd *cobra.Command, prefix, what, variable string) {
-	cmd.Flags().StringVar(&f.name, prefix, "", "`NAME` of the "+what+" (default: "+variable+")")
-	cmd.Flags().StringVar(&f.owner, prefix+"-owner", "", "`ACCOUNT` that it must belong to (default: "+variable+"_OWNER, else any)")
+type bucketFlags struct {
+	bucketKind
+	given, owner string
 }
 
-func (f *bucketFlags) bucket(kind, prefix, variable, mayDo string) bucketName {
-	return bucketName{
-		table: named(f.name, "--"+prefix, variable), kind: kind, mayDo: mayDo,
-		owner: named(f.owner, "--"+prefix+"-owner", variable+"_OWNER"),
+func (f *bucketFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.given, f.flag, "", "`NAME` of the "+f.kind+" (default: the stack's, else "+f.variable+")")
+	cmd.Flags().StringVar(&f.owner, f.flag+"-owner", "", "`ACCOUNT` that it must belong to\n(default: the stack's, else "+f.variable+"_OWNER, else any)")
+}
+
+// bucket is the bucket with its name, which must be there. Where a stack is named, that has to be read before.
+func (f *bucketFlags) bucket(tables *tableFlags) (bucketName, error) {
+	owner := f.variable + "_OWNER"
+	b := bucketName{kind: f.kind, mayDo: f.mayDo, owner: firstOf(f.owner, tables.stack.setting(owner)),
+		ownerFrom: "--" + f.flag + "-owner, " + owner + " or the stack names that account"}
+	var err error
+	if b.table, err = tables.named(f.given, "--"+f.flag, f.variable, f.output); err != nil {
+		return b, err
 	}
-}
-
-// check refuses a bucket without a name, or with one that S3 could not have given.
-func (b bucketName) check() error {
 	if b.name == "" {
-		return usagef("which %s? Give %s, or set %s; a local stack's env file does: . ./local.env", b.kind, b.flag, b.variable)
+		return b, usagef("which %s? Give --stack or %s, or set %s; a local stack's env file does: . ./local.env", b.kind, b.flag, b.variable)
 	}
-	for _, given := range []table{b.table, b.owner} {
-		if err := config.Check(given.variable, given.name); err != nil {
-			return usagef("%s: %w", given.flag, err)
-		}
+	if err := config.Check(f.variable, b.name); err != nil {
+		return b, usagef("%s: %w", b.flag, err)
 	}
-	return nil
+	if err := config.Check(owner, b.owner); err != nil {
+		return b, usagef("%s-owner: %w", b.flag, err)
+	}
+	return b, nil
+}
+
+// setting is what the stack or the environment says of a setting, "" where neither does. As elsewhere, the stack goes first where
+// the command line names it.
+func (f *stackFlag) setting(variable string) string {
+	setting, _ := config.Lookup(variable)
+	of, _ := f.parameter(setting.Parameter())
+	if f.given != "" {
+		return firstOf(of, os.Getenv(variable))
+	}
+	return firstOf(os.Getenv(variable), of)
 }
 
 // sideBySide is how many requests about single versions are on their way, and a few more; the SDK keeps 10 connections.
@@ -86,15 +106,15 @@ func (c *connection) bucketHint(b bucketName, err error) string {
 	}
 	switch inbox.CategoryOf(err) {
 	case inbox.CategoryNoSuchBucket:
-		return fmt.Sprintf("there is no bucket %s; %s or %s names the %s", b.name, b.flag, b.variable, b.kind)
+		return fmt.Sprintf("there is no bucket %s; %s", b.name, b.from)
 	case inbox.CategoryAccessDenied:
 		hint := fmt.Sprintf("the AWS credentials may not do this with bucket %s: it takes %s; AWS_PROFILE chooses others", b.name, b.mayDo)
-		if b.owner.name != "" {
-			hint += fmt.Sprintf(". Or it does not belong to account %s, which %s or %s names", b.owner.name, b.owner.flag, b.owner.variable)
+		if b.owner != "" {
+			hint += fmt.Sprintf(". Or it does not belong to account %s; %s", b.owner, b.ownerFrom)
 		}
 		return hint
 	case inbox.CategoryWrongOwner:
-		return fmt.Sprintf("bucket %s does not belong to account %s, which %s or %s names", b.name, b.owner.name, b.owner.flag, b.owner.variable)
+		return fmt.Sprintf("bucket %s does not belong to account %s; %s", b.name, b.owner, b.ownerFrom)
 	case inbox.CategoryWrongRegion:
 		return fmt.Sprintf("bucket %s is not in region %s, which AWS_REGION or AWS_PROFILE names", b.name, c.aws.Region)
 	case inbox.CategoryUnavailable, inbox.CategoryThrottled:

@@ -21,7 +21,7 @@ import (
 )
 
 func newPlan() *cobra.Command {
-	var flags planFlags
+	flags := planFlags{bucket: bucketFlags{bucketKind: cleanBucket()}}
 	cmd := &cobra.Command{
 		Use:   "plan --type TYPE ...",
 		Short: "Say what a cleanup would delete and keep now, without a delivery and without writing anything",
@@ -60,11 +60,15 @@ type outline struct {
 }
 
 func (f *planFlags) plan(cmd *cobra.Command) error {
-	b := f.bucket.bucket("bucket to clean", "bucket", bucketVariable, planMayDo)
-	if err := b.check(); err != nil {
+	body, err := f.body()
+	if err != nil {
 		return err
 	}
-	c, err := f.command(b.name)
+	s, b, err := f.open(cmd.Context())
+	if err != nil {
+		return err
+	}
+	c, err := f.command(body, b.name)
 	if err != nil {
 		return err
 	}
@@ -72,12 +76,7 @@ func (f *planFlags) plan(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	holds := f.tables.holdsTable()
-	s, err := open(cmd.Context(), &f.tables, holds)
-	if err != nil {
-		return err
-	}
-	o := outline{Command: c, holdsTable: holds.name, tags: tags == "true", now: s.Now(), tally: report.NewTally(c.Selection.Prefixes)}
+	o := outline{Command: c, holdsTable: s.subject.name, tags: tags == "true", now: s.Now(), tally: report.NewTally(c.Selection.Prefixes)}
 	stops, err := s.warn(cmd.Context(), cmd.ErrOrStderr(), o)
 	if err != nil {
 		return s.explain(err)
@@ -96,6 +95,20 @@ func (f *planFlags) plan(cmd *cobra.Command) error {
 	return out.Flush()
 }
 
+// open connects to the holds table, and finds the name of the bucket.
+func (f *planFlags) open(ctx context.Context) (s *session, b bucketName, err error) {
+	if f.tables.stack.name() == "" { // else its name is not known yet
+		if b, err = f.bucket.bucket(&f.tables); err != nil {
+			return nil, b, err
+		}
+	}
+	if s, err = open(ctx, &f.tables, (*tableFlags).holdsTable); err != nil {
+		return nil, b, err
+	}
+	b, err = f.bucket.bucket(&f.tables)
+	return s, b, err
+}
+
 // survey counts what would become of each version, or says it line by line.
 func (f *planFlags) survey(ctx context.Context, s *session, b bucketName, o outline, out io.Writer) (stopped bool, err error) {
 	holds, ok := s.Holds.(*dynamostore.Holds)
@@ -103,7 +116,7 @@ func (f *planFlags) survey(ctx context.Context, s *session, b bucketName, o outl
 		return false, errors.New("the holds table is not DynamoDB's")
 	}
 	settings := cleanup.Settings{CheckTags: o.tags, DeleteConcurrency: planConcurrency}
-	versions := s3versions.New(s.connection.objects(), b.owner.name, s.Now)
+	versions := s3versions.New(s.connection.objects(), b.owner, s.Now)
 	return cleanup.NewSurvey(holds, versions, settings, s.Now).Each(ctx, o.Scope, o.Selection, func(v retention.Version, d retention.Decision) error {
 		if f.asJSON {
 			return safeJSONLine(out, planned(v, d))

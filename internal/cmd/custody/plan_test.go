@@ -206,17 +206,17 @@ func TestWhatAPlanNeedsIsNamed(t *testing.T) {
 	if _, err := x.s3.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: aws.String("never")}); err != nil {
 		t.Fatal(err)
 	}
-	x.with("CUSTODY_BUCKET", "").refuses(t, 2, "which bucket to clean? Give --bucket, or set CUSTODY_BUCKET", planned()...)
-	x.with("CUSTODY_HOLDS_TABLE", "").refuses(t, 2, "which table? Give --holds-table, or set CUSTODY_HOLDS_TABLE", planned()...)
+	x.with("CUSTODY_BUCKET", "").refuses(t, 2, "which bucket to clean? Give --stack or --bucket, or set CUSTODY_BUCKET", planned()...)
+	x.with("CUSTODY_HOLDS_TABLE", "").refuses(t, 2, "which table? Give --stack or --holds-table, or set CUSTODY_HOLDS_TABLE", planned()...)
 	x.with("CUSTODY_HOLDS_TABLE", "nowhere").refuses(t, 1, "there is no table nowhere in region us-east-1; --holds-table or CUSTODY_HOLDS_TABLE names it", planned()...)
 	x.with("CUSTODY_CHECK_TAGS", "maybe").refuses(t, 2, "--check-tags: CUSTODY_CHECK_TAGS", planned()...)
-	x.with("CUSTODY_BUCKET_OWNER", "123456789012").refuses(t, 1, "bucket objects does not belong to account 123456789012, which --bucket-owner or CUSTODY_BUCKET_OWNER names", planned()...)
+	x.with("CUSTODY_BUCKET_OWNER", "123456789012").refuses(t, 1, "bucket objects does not belong to account 123456789012; --bucket-owner, CUSTODY_BUCKET_OWNER or the stack names that account", planned()...)
 	for _, test := range []struct {
 		code int
 		want string
 		args []string
 	}{
-		{1, "the plan is not complete: there is no bucket nowhere; --bucket or CUSTODY_BUCKET names the bucket to clean", planned("--bucket", "nowhere")},
+		{1, "the plan is not complete: there is no bucket nowhere; --bucket or CUSTODY_BUCKET names it", planned("--bucket", "nowhere")},
 		{1, "the plan is not complete: a run would fail like this: versioning_off: the versioning of bucket never was never enabled; read docs/operations.md, heading versioning_off",
 			planned("--bucket", "never")},
 		{2, "--warehouse-prefixes: CUSTODY_WAREHOUSE_PREFIXES", planned("--warehouse-prefixes", "pod/")},
@@ -230,6 +230,31 @@ func TestWhatAPlanNeedsIsNamed(t *testing.T) {
 	}
 	x.with("AWS_ENDPOINT_URL_S3", "http://127.0.0.1:1", "AWS_MAX_ATTEMPTS", "1").refuses(t, 1,
 		"no answer from S3 at http://127.0.0.1:1, which AWS_ENDPOINT_URL_S3 names", planned()...)
+}
+
+func TestPlanTakesTheSettingsOfTheStack(t *testing.T) {
+	t.Parallel()
+	x := newPlanned(t)
+	x.put(t, "of/wh-17/a", "case 4")
+	x.put(t, "pod/wh-17/b", "")
+	a, y := newAccount(t)
+	a.change(func() {
+		a.stacks["custody"] = &stackOf{status: "UPDATE_COMPLETE", outputs: map[string]string{"Table": "inbox", "HoldsTable": "holds", "Bucket": "objects", "Version": "0.1.0"},
+			parameters: map[string]string{"WarehousePrefixes": "of/{warehouse_id}/", "CheckTags": "false", "MinObjectAge": "1h", "BucketOwner": "000000000000"}}
+	})
+	for name, value := range y.env {
+		x.env[name] = value
+	}
+	young := []string{"plan", "--type", "cleanup.run", "--warehouse-id", "wh-17", "--expired-before", ago(2 * time.Hour).UTC().Format(time.RFC3339)}
+	stranger := x.with("CUSTODY_BUCKET", "nowhere", "CUSTODY_HOLDS_TABLE", "nowhere", "CUSTODY_CHECK_TAGS", "true", "CUSTODY_BUCKET_OWNER", "123456789012")
+	text := stranger.does(t, append(young, "--stack", "custody")...)
+	if !strings.Contains(text, "of/wh-17/") || !strings.Contains(text, "Versions    1: 1 would go") || !strings.Contains(text, "without tags") {
+		t.Errorf("by the stack:\n%s", text)
+	}
+	text = x.with("CUSTODY_STACK_NAME", "custody", "CUSTODY_CHECK_TAGS", "true", "CUSTODY_BUCKET", "").does(t, append(young, "--warehouse-prefixes", "pod/{warehouse_id}/")...)
+	if !strings.Contains(text, "pod/wh-17/") || !strings.Contains(text, "with tags") {
+		t.Errorf("by the stack that a variable names, which goes behind flags and other variables:\n%s", text)
+	}
 }
 
 // What a dry run of the very command selects is what was planned, on the whole local stack.

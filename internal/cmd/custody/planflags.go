@@ -2,23 +2,24 @@ package main
 
 import (
 	"fmt"
-	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"custody/internal/command"
 	"custody/internal/config"
+	"custody/internal/deployed"
 	"custody/internal/producer"
 
 	"github.com/spf13/cobra"
 )
 
-// The setting that names the bucket to clean, and what a plan asks of it.
-const (
-	bucketVariable = "CUSTODY_BUCKET"
-	planMayDo      = "the reading half of the cleanup function's role (s3:GetBucketVersioning, s3:GetBucketObjectLockConfiguration, " +
-		"s3:ListBucketVersions, s3:GetObjectVersionTagging, and for locks s3:GetObjectRetention and s3:GetObjectLegalHold)"
-)
+// cleanBucket is the bucket that is cleaned up, and what a plan asks of it.
+func cleanBucket() bucketKind {
+	return bucketKind{kind: "bucket to clean", flag: "bucket", variable: "CUSTODY_BUCKET", output: deployed.OutputBucket,
+		mayDo: "the reading half of the cleanup function's role (s3:GetBucketVersioning, s3:GetBucketObjectLockConfiguration, " +
+			"s3:ListBucketVersions, s3:GetObjectVersionTagging, and for locks s3:GetObjectRetention and s3:GetObjectLegalHold)"}
+}
 
 // planFlags are the flags of `custody plan`.
 type planFlags struct {
@@ -51,11 +52,11 @@ func (f *planFlags) add(cmd *cobra.Command) {
 			f.fields[field.Name] = flags.String(flagName(field.Name), "", fmt.Sprintf("%s: `%s`, %s", commandType, field.Form, note))
 		}
 	}
-	f.bucket.add(cmd, "bucket", "bucket to clean", bucketVariable)
+	f.bucket.add(cmd)
 	f.tables.addHolds(cmd)
 	for _, variable := range planSettings() {
 		setting, _ := config.Lookup(variable)
-		f.settings[variable] = flags.String(settingFlag(variable), "", fmt.Sprintf("the stack's `VALUE` (default: %s,\nelse %s)", variable, setting.Default))
+		f.settings[variable] = flags.String(settingFlag(variable), "", fmt.Sprintf("`VALUE` of that setting (default: the stack's, else %s,\nelse %s)", variable, setting.Default))
 	}
 	addJSON(cmd, &f.asJSON)
 	flags.SortFlags = false // a command's fields stay together
@@ -66,43 +67,36 @@ func settingFlag(variable string) string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(variable, config.Prefix)), "_", "-")
 }
 
-// setting is what the flag says, else the environment, else what a stack has where nothing is said.
+// setting is what the flag says, else the stack or the environment, else what a stack has where nothing is said.
 func (f *planFlags) setting(variable string) (string, error) {
-	value := *f.settings[variable]
-	if value == "" {
-		value = os.Getenv(variable)
-	}
-	if value == "" {
-		setting, _ := config.Lookup(variable)
-		value = setting.Default
-	}
+	setting, _ := config.Lookup(variable)
+	value := firstOf(*f.settings[variable], f.tables.stack.setting(variable), setting.Default)
 	if err := config.Check(variable, value); err != nil {
 		return "", usagef("--%s: %w", settingFlag(variable), err)
 	}
 	return value, nil
 }
 
-// command is what the webhook makes of a delivery with these fields, by its own code.
-func (f *planFlags) command(bucket string) (command.Command, error) {
+// body is the payload that a producer would send.
+func (f *planFlags) body() ([]byte, error) {
 	if f.commandType == "" {
-		return command.Command{}, usagef("which command? Give --type, one of %s, with its fields", strings.Join(command.RunTypes(), ", "))
+		return nil, usagef("which command? Give --type, one of %s, with its fields", strings.Join(command.RunTypes(), ", "))
+	}
+	if !slices.Contains(command.RunTypes(), f.commandType) {
+		return nil, usagef("--type is %q; a plan is for a command that selects objects: %s", f.commandType, strings.Join(command.RunTypes(), ", "))
 	}
 	values := map[string]string{}
 	for _, field := range producer.Fields(f.commandType) {
-		if given, run := f.fields[field.Name]; run {
-			values[field.Name] = firstOf(*given, needless()[field.Name])
-		}
+		values[field.Name] = firstOf(*f.fields[field.Name], needless()[field.Name])
 	}
 	if err := f.strangers(values); err != nil {
-		return command.Command{}, err
+		return nil, err
 	}
-	if len(values) == 0 {
-		return command.Command{}, usagef("--type is %q; a plan is for a command that selects objects: %s", f.commandType, strings.Join(command.RunTypes(), ", "))
-	}
-	body, err := build(f.commandType, values)
-	if err != nil {
-		return command.Command{}, err
-	}
+	return build(f.commandType, values)
+}
+
+// command is what the webhook makes of the payload, by its own code.
+func (f *planFlags) command(body []byte, bucket string) (command.Command, error) {
 	settings, err := f.stack(bucket)
 	if err != nil {
 		return command.Command{}, err

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"custody/internal/config"
+	"custody/internal/deployed"
 	"custody/internal/operator"
 	"custody/internal/report"
 	"custody/internal/s3report"
@@ -17,11 +18,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// The setting that names the report bucket, and what reading it takes.
-const (
-	reportVariable = "CUSTODY_REPORT_BUCKET"
-	reportMayDo    = "s3:ListBucket on it and s3:GetObject on what is in it"
-)
+// reportBucket is the bucket of the reports, and what reading it takes.
+func reportBucket() bucketKind {
+	return bucketKind{kind: "report bucket", flag: "report-bucket", variable: "CUSTODY_REPORT_BUCKET", output: deployed.OutputReportBucket,
+		mayDo: "s3:ListBucket on it and s3:GetObject on what is in it"}
+}
 
 // reportFlags are the flags of `custody report`.
 type reportFlags struct {
@@ -32,7 +33,7 @@ type reportFlags struct {
 }
 
 func newReport() *cobra.Command {
-	var flags reportFlags
+	flags := reportFlags{bucket: bucketFlags{bucketKind: reportBucket()}}
 	cmd := &cobra.Command{
 		Use:   "report RUN",
 		Short: "Say what a run deleted, what it kept and why, from its report objects",
@@ -60,7 +61,7 @@ Exit codes: 0 reported; 1 failed, also when objects could not be read and what i
 		RunE: func(cmd *cobra.Command, args []string) error { return flags.report(cmd, args[0]) },
 	}
 	flags.tables.addInbox(cmd)
-	flags.bucket.add(cmd, "report-bucket", "report bucket", reportVariable)
+	flags.bucket.add(cmd)
 	cmd.Flags().StringVar(&flags.key, "key", "", "the history of this `KEY` alone")
 	cmd.Flags().BoolVar(&flags.csv, "csv", false, "comma-separated values instead of text")
 	addJSON(cmd, &flags.js)
@@ -93,11 +94,11 @@ func (f *reportFlags) report(cmd *cobra.Command, name string) error {
 	}
 	if b.name == config.NoReport {
 		return &operator.NotFoundError{What: "report of " + of.Key.String(),
-			LookedUp: []string{fmt.Sprintf("nothing, since the stack writes none: %s is %s", b.variable, config.NoReport)}}
+			LookedUp: []string{fmt.Sprintf("nothing, since the stack writes none: its report bucket is %s (%s)", config.NoReport, b.from)}}
 	}
 	d := document{Reported: of, bucket: b.name, now: s.Now(), noTable: s.Inbox == nil}
 	d.Problem = s.explain(of.Problem)
-	reports := s3report.New(s.connection.objects(), b.name, b.owner.name)
+	reports := s3report.New(s.connection.objects(), b.name, b.owner)
 	if f.key != "" {
 		return s.connection.explainBucket(b, f.writeKey(cmd, reports, d))
 	}
@@ -105,19 +106,20 @@ func (f *reportFlags) report(cmd *cobra.Command, name string) error {
 }
 
 // open connects to the table where there is one to look into: a full name needs none.
-func (f *reportFlags) open(ctx context.Context, name string) (*session, bucketName, error) {
-	b := f.bucket.bucket("report bucket", "report-bucket", reportVariable, reportMayDo)
-	if err := b.check(); err != nil {
-		return nil, b, err
-	}
-	if operator.IsFullName(name) && f.tables.inboxTable().name == "" {
-		c, err := connect(ctx)
-		if err != nil {
+func (f *reportFlags) open(ctx context.Context, name string) (s *session, b bucketName, err error) {
+	if f.tables.stack.name() == "" { // else its name is not known yet
+		if b, err = f.bucket.bucket(&f.tables); err != nil {
 			return nil, b, err
 		}
-		return &session{Operator: &operator.Operator{Now: time.Now}, connection: c}, b, nil
+		if t, _ := f.tables.inboxTable(); t.name == "" && operator.IsFullName(name) {
+			c, err := connect(ctx)
+			return &session{Operator: &operator.Operator{Now: time.Now}, connection: c}, b, err
+		}
 	}
-	s, err := open(ctx, &f.tables, f.tables.inboxTable())
+	if s, err = open(ctx, &f.tables, (*tableFlags).inboxTable); err != nil {
+		return nil, b, err
+	}
+	b, err = f.bucket.bucket(&f.tables)
 	return s, b, err
 }
 

@@ -359,7 +359,7 @@ func TestARunWithoutAReport(t *testing.T) {
 		name := strings.TrimPrefix(run, "cleanup.run/")
 		x.refuses(t, 3, "no report of cleanup.run/"+name+": looked up custody/cleanup.run/"+name+"/ in report bucket reports; "+want, "report", run)
 	}
-	x.with("CUSTODY_REPORT_BUCKET", "none").refuses(t, 3, "no report of cleanup.run/r-new: looked up nothing, since the stack writes none: CUSTODY_REPORT_BUCKET is none", "report", "r-new")
+	x.with("CUSTODY_REPORT_BUCKET", "none").refuses(t, 3, "no report of cleanup.run/r-new: looked up nothing, since the stack writes none: its report bucket is none (--report-bucket or CUSTODY_REPORT_BUCKET names it)", "report", "r-new")
 }
 
 func TestWhatAReportNeedsIsNamed(t *testing.T) {
@@ -368,16 +368,16 @@ func TestWhatAReportNeedsIsNamed(t *testing.T) {
 	x.report(t, "r-1")
 	x.has(t, "r-1", inbox.StateDone, nil)
 	without := x.with("CUSTODY_REPORT_BUCKET", "")
-	without.refuses(t, 2, "which report bucket? Give --report-bucket, or set CUSTODY_REPORT_BUCKET; a local stack's env file does: . ./local.env", "report", "r-1")
+	without.refuses(t, 2, "which report bucket? Give --stack or --report-bucket, or set CUSTODY_REPORT_BUCKET; a local stack's env file does: . ./local.env", "report", "r-1")
 	without.does(t, "report", "r-1", "--report-bucket", "reports")
 	x.with("CUSTODY_REPORT_BUCKET", "No Bucket").refuses(t, 2, "--report-bucket: CUSTODY_REPORT_BUCKET", "report", "r-1")
 	x.with("CUSTODY_REPORT_BUCKET_OWNER", "me").refuses(t, 2, "--report-bucket-owner: CUSTODY_REPORT_BUCKET_OWNER", "report", "r-1")
-	x.refuses(t, 1, "there is no bucket nowhere; --report-bucket or CUSTODY_REPORT_BUCKET names the report bucket", "report", "r-1", "--report-bucket", "nowhere")
+	x.refuses(t, 1, "there is no bucket nowhere; --report-bucket or CUSTODY_REPORT_BUCKET names it", "report", "r-1", "--report-bucket", "nowhere")
 	x.with("CUSTODY_REPORT_BUCKET_OWNER", "123456789012").refuses(t, 1, "the AWS credentials may not do this with bucket reports: it takes s3:ListBucket on it and "+
-		"s3:GetObject on what is in it; AWS_PROFILE chooses others. Or it does not belong to account 123456789012, which --report-bucket-owner or "+
-		"CUSTODY_REPORT_BUCKET_OWNER names", "report", "r-1")
+		"s3:GetObject on what is in it; AWS_PROFILE chooses others. Or it does not belong to account 123456789012; --report-bucket-owner, "+
+		"CUSTODY_REPORT_BUCKET_OWNER or the stack names that account", "report", "r-1")
 	x.does(t, "report", "r-1", "--report-bucket-owner", "000000000000")
-	x.with("CUSTODY_TABLE", "").refuses(t, 2, "which table? Give --table, or set CUSTODY_TABLE", "report", "r-1")
+	x.with("CUSTODY_TABLE", "").refuses(t, 2, "which table? Give --stack or --table, or set CUSTODY_TABLE", "report", "r-1")
 	x.with("AWS_ENDPOINT_URL_S3", "http://127.0.0.1:1", "AWS_MAX_ATTEMPTS", "1").refuses(t, 1,
 		"no answer from S3 at http://127.0.0.1:1, which AWS_ENDPOINT_URL_S3 names; is that stack still there?", "report", "r-1")
 	for _, test := range []struct {
@@ -455,4 +455,27 @@ func TestAReportLeavesNoFileBehind(t *testing.T) {
 	if got := in.does(t, "report", "cleanup.run/r-1", "--key", "pod/wh-17/a"); !bytes.Contains([]byte(got), []byte("answered: deleted")) {
 		t.Errorf("one key needs a file:\n%s", got)
 	}
+}
+
+func TestReportFindsItsBucketByTheStack(t *testing.T) {
+	t.Parallel()
+	x := newBuckets(t, nil)
+	x.report(t, "r-1")
+	x.has(t, "r-1", inbox.StateDone, nil)
+	a, y := newAccount(t)
+	a.change(func() {
+		a.stacks["custody"] = &stackOf{status: "UPDATE_COMPLETE", outputs: map[string]string{"Table": "inbox", "HoldsTable": "holds", "ReportBucket": "reports", "Version": "0.1.0"},
+			parameters: map[string]string{"ReportBucketOwner": "123456789012"}}
+		a.stacks["silent"] = &stackOf{status: "UPDATE_COMPLETE", outputs: map[string]string{"Table": "inbox", "HoldsTable": "holds", "ReportBucket": "none", "Version": "0.1.0"}}
+	})
+	for name, value := range y.env {
+		x.env[name] = value
+	}
+	stranger := x.with("CUSTODY_TABLE", "nowhere", "CUSTODY_REPORT_BUCKET", "nowhere")
+	stranger.refuses(t, 1, "Or it does not belong to account 123456789012", "report", "r-1", "--stack", "custody")
+	if text := stranger.does(t, "report", "r-1", "--stack", "custody", "--report-bucket-owner", "000000000000"); !strings.Contains(text, "done since") {
+		t.Errorf("by the stack:\n%s", text)
+	}
+	stranger.refuses(t, 3, "its report bucket is none (the stack's output ReportBucket names it)", "report", "r-1", "--stack", "silent")
+	x.with("CUSTODY_STACK_NAME", "custody", "CUSTODY_REPORT_BUCKET_OWNER", "000000000000").does(t, "report", "cleanup.run/r-1")
 }

@@ -24,7 +24,7 @@ type stackFlag struct {
 
 func (f *stackFlag) add(cmd *cobra.Command) {
 	if cmd.Flags().Lookup("stack") == nil {
-		cmd.Flags().StringVar(&f.given, "stack", "", "`NAME` of the CloudFormation stack, whose outputs name everything (default: "+stackVariable+")")
+		cmd.Flags().StringVar(&f.given, "stack", "", "`NAME` of the stack, whose outputs name everything (default: "+stackVariable+")")
 	}
 }
 
