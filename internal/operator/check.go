@@ -2,7 +2,6 @@ package operator
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -132,22 +131,16 @@ func (c *Check) bucket(ctx context.Context) (string, error) {
 	switch {
 	case err != nil:
 		return "", advised(err)
+	case b.Versioning == retention.VersioningNever:
+		return "", fmt.Errorf("its versioning was never enabled, and must be Enabled: every run fails with %s", inbox.CategoryVersioningOff)
 	case b.Versioning != retention.VersioningEnabled:
-		return "", fmt.Errorf("its versioning is %s, and must be Enabled: a version that is deleted in such a bucket may be gone for good, or not at all",
-			or(string(b.Versioning), "off"))
+		return "", fmt.Errorf("its versioning is %s, and must be Enabled: what is put now has no version id of its own, and is left alone", b.Versioning)
 	case b.MFADelete:
-		return "", errors.New("it has MFA delete: every run would fail with mfa_delete, since no function has a second factor")
+		return "", fmt.Errorf("it has MFA delete: every run fails with %s, since no function has a second factor", inbox.CategoryMFADelete)
 	case b.ObjectLock:
 		return "versioning Enabled, MFA delete off, Object Lock on: locked versions are kept", nil
 	}
 	return "versioning Enabled, MFA delete off", nil
-}
-
-func or(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
 }
 
 // advised adds what cures an error of a category.
