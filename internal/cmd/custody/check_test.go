@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"custody/internal/localaws"
+	"custody/internal/signature"
 )
 
 // verdicts are the stages of a check's answer, each with its verdict.
@@ -103,6 +104,20 @@ func TestCheckOfALocalStack(t *testing.T) {
 	}
 	if got := w.does(t, "runs"); got != "0 open, 0 failed, 0 recorded\n" {
 		t.Errorf("checks leave behind:\n%s", got)
+	}
+}
+
+func TestCheckInTheOtherSchemes(t *testing.T) {
+	t.Parallel()
+	for _, scheme := range signature.SchemeNames()[1:] {
+		t.Run(scheme, func(t *testing.T) {
+			t.Parallel()
+			w, _ := schemed(t, scheme)
+			out := w.does(t, "check", "--json")
+			if diff := cmp.Diff(allOK(nil), verdicts(t, out)); diff != "" {
+				t.Errorf("(-want +got):\n%s\n%s", diff, out)
+			}
+		})
 	}
 }
 
@@ -314,6 +329,9 @@ func TestCheckOfADeployedStack(t *testing.T) {
 		if got := saysOf(t, out, stage); !strings.Contains(got, want) {
 			t.Errorf("%s says %q, and not %q", stage, got, want)
 		}
+	}
+	if got := saysOf(t, out, "sweeper"); strings.Contains(got, "swept 1m") || strings.Contains(got, "swept 2m") {
+		t.Errorf("sweeper says %q, of a sweep that is not the last", got)
 	}
 	if left := w.canaries(t); len(left) != 0 {
 		t.Errorf("canaries are left: %v", left)
