@@ -80,7 +80,8 @@ func fitsXML(key string) bool {
 	return true
 }
 
-func (d *deletion) tooLate() bool { return !d.now().Before(d.sendBefore) }
+// left is how long a request may still be sent; 0 or less when it is too late.
+func (d *deletion) left() time.Duration { return d.sendBefore.Sub(d.now()) }
 
 // once keeps the SDK from repeating a delete behind our back: a repeated request would rest on holds that were read long ago.
 func once(o *s3.Options) { o.RetryMaxAttempts = 1 }
@@ -89,7 +90,8 @@ func (d *deletion) sendTogether(ctx context.Context, which []int) error {
 	if len(which) == 0 {
 		return nil
 	}
-	if d.tooLate() {
+	left := d.left()
+	if left <= 0 {
 		d.undone(which, retention.CodeHoldsTooOld)
 		return nil
 	}
@@ -98,7 +100,7 @@ func (d *deletion) sendTogether(ctx context.Context, which []int) error {
 		ids[n] = types.ObjectIdentifier{Key: &d.vs[i].Key, VersionId: &d.vs[i].ID}
 	}
 	md5 := d.md5.Load()
-	out, err := d.deleteObjects(ctx, ids, md5)
+	out, err := d.deleteObjects(ctx, ids, left, md5)
 	if !md5 && wantsMD5(err) {
 		d.md5.Store(true) // for the requests to come: this one is not repeated, like all others
 		d.undone(which, s3errors.Code(err))
@@ -117,9 +119,11 @@ func (d *deletion) undone(which []int, code string) {
 	}
 }
 
-func (d *deletion) deleteObjects(ctx context.Context, ids []types.ObjectIdentifier, md5 bool) (*s3.DeleteObjectsOutput, error) {
+func (d *deletion) deleteObjects(
+	ctx context.Context, ids []types.ObjectIdentifier, left time.Duration, md5 bool,
+) (*s3.DeleteObjectsOutput, error) {
 	quiet := false // an empty or truncated answer must not look like success
-	limited, cancel := d.sentInTime(ctx)
+	limited, cancel := sentWithin(ctx, left)
 	defer cancel()
 	options := []func(*s3.Options){once}
 	if md5 {
@@ -147,10 +151,11 @@ func (d *deletion) sendAlone(ctx context.Context, which []int) error {
 }
 
 func (d *deletion) deleteObject(ctx context.Context, v retention.Version) (retention.Fate, error) {
-	if d.tooLate() {
+	left := d.left()
+	if left <= 0 {
 		return retention.Fate{Kind: retention.FateTransient, Code: retention.CodeHoldsTooOld}, nil
 	}
-	ctx, cancel := d.sentInTime(ctx)
+	ctx, cancel := sentWithin(ctx, left)
 	defer cancel()
 	_, err := d.s3.DeleteObject(ctx, &s3.DeleteObjectInput{
 		Bucket: &d.bucket, Key: &v.Key, VersionId: &v.ID, ExpectedBucketOwner: d.expectedOwner(),

@@ -19,7 +19,8 @@ import (
 const pageSize int32 = 1000
 
 // Page lists one page of versions behind the marker. The answer of a truncated page that names no next marker, or the one
-// that was sent, is an error and never a loop.
+// that was sent, is an error and never a loop. So is a page that does not say whether it is the last, and one with keys that
+// were not asked for.
 //
 // The SDK's own paginator is not used: it sends the marker back as it was encoded, and so pages wrongly.
 func (c *Client) Page(ctx context.Context, bucket, prefix string, after retention.Marker) (retention.Page, error) {
@@ -34,7 +35,7 @@ func (c *Client) Page(ctx context.Context, bucket, prefix string, after retentio
 		return retention.Page{}, fmt.Errorf("list %s/%s behind %q: %w", bucket, prefix, after.Key,
 			c.behind(ctx, bucket, s3errors.Translate(ctx, err), false))
 	}
-	page, err := read(out, after)
+	page, err := read(out, prefix, after)
 	if err != nil {
 		return retention.Page{}, inbox.Failed(inbox.CategoryListingBroken,
 			fmt.Errorf("list %s/%s behind %q: %w", bucket, prefix, after.Key, err))
@@ -49,7 +50,7 @@ func given(s string) *string {
 	return &s
 }
 
-func read(out *s3.ListObjectVersionsOutput, after retention.Marker) (retention.Page, error) {
+func read(out *s3.ListObjectVersionsOutput, prefix string, after retention.Marker) (retention.Page, error) {
 	decode := plain
 	if out.EncodingType == types.EncodingTypeUrl { // an engine that ignores the parameter does not name it either
 		decode = formDecoded
@@ -62,11 +63,33 @@ func read(out *s3.ListObjectVersionsOutput, after retention.Marker) (retention.P
 	if err != nil {
 		return retention.Page{}, err
 	}
-	next, err := readNext(out, after, decode)
+	all := merge(versions, markers)
+	last, err := lastKey(all, prefix, after.Key)
 	if err != nil {
 		return retention.Page{}, err
 	}
-	return retention.Page{Versions: merge(versions, markers), Next: next}, nil
+	next, err := readNext(out, after, last, decode)
+	if err != nil {
+		return retention.Page{}, err
+	}
+	return retention.Page{Versions: all, Next: next}, nil
+}
+
+// lastKey holds a page to what was asked for: keys under the prefix, in the order of their bytes, none before the marker (API
+// reference, ListObjectVersions). A store that ignores the prefix would lead outside of the selection; and of a key that comes up
+// again behind others, what is current would be sent without regard to what stays of it.
+func lastKey(vs []retention.Version, prefix, marker string) (string, error) {
+	last := marker
+	for _, v := range vs {
+		switch {
+		case !strings.HasPrefix(v.Key, prefix):
+			return "", fmt.Errorf("the page names %q, which is not under the prefix", v.Key)
+		case v.Key < last:
+			return "", fmt.Errorf("the page names %q behind %q", v.Key, last)
+		}
+		last = v.Key
+	}
+	return last, nil
 }
 
 func plain(s string) (string, error) { return s, nil }
@@ -80,8 +103,13 @@ func formDecoded(s string) (string, error) {
 	return decoded, nil
 }
 
-func readNext(out *s3.ListObjectVersionsOutput, after retention.Marker, decode func(string) (string, error)) (retention.Marker, error) {
-	if !value(out.IsTruncated) {
+// readNext reads where the next page begins; zero at the end. An answer that does not say that it is the end is none: the SDK makes
+// an empty page of a 200 without a body, and a run would be done that was never listed.
+func readNext(out *s3.ListObjectVersionsOutput, after retention.Marker, last string, decode func(string) (string, error)) (retention.Marker, error) {
+	switch {
+	case out.IsTruncated == nil:
+		return retention.Marker{}, errors.New("the answer does not say whether there is more")
+	case !*out.IsTruncated:
 		return retention.Marker{}, nil
 	}
 	key, err := decode(value(out.NextKeyMarker))
@@ -94,8 +122,8 @@ func readNext(out *s3.ListObjectVersionsOutput, after retention.Marker, decode f
 		return next, errors.New("the page is truncated and names no next marker")
 	case next == after:
 		return next, errors.New("the page is truncated and names the marker that was sent")
-	case next.Key < after.Key:
-		return next, fmt.Errorf("the next marker %q lies before the one that was sent", next.Key)
+	case next.Key < last:
+		return next, fmt.Errorf("the next marker %q lies before %q, which was listed", next.Key, last)
 	}
 	return next, nil
 }

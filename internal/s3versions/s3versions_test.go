@@ -165,7 +165,7 @@ func TestAListingThatMakesNoProgressIsAnError(t *testing.T) {
 func TestWhatAListingLeavesOutIsUnknownAndNotAssumed(t *testing.T) {
 	t.Parallel()
 	sdk, _ := answering(t, 200, xml.Header+`<ListVersionsResult><Version><Key>a+b</Key><VersionId>1</VersionId></Version>
-		<DeleteMarker><Key>a%2Bb</Key><IsLatest>false</IsLatest></DeleteMarker><EncodingType>url</EncodingType></ListVersionsResult>`)
+		<DeleteMarker><Key>a%2Bb</Key><IsLatest>false</IsLatest></DeleteMarker><IsTruncated>false</IsTruncated><EncodingType>url</EncodingType></ListVersionsResult>`)
 	page, err := s3versions.New(sdk, "", time.Now).Page(t.Context(), bucket, "", retention.Marker{})
 	if err != nil {
 		t.Fatal(err)

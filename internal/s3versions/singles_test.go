@@ -188,11 +188,14 @@ func TestVersionsThatGoOneByOneDoNotOutliveTheirHolds(t *testing.T) {
 	var clock sync.Mutex
 	now := time.Date(2026, 8, 30, 12, 0, 0, 0, time.UTC)
 	started := now
+	// What is left of the holds' time is measured by a true timer once a request is on its way. With 10 s of 50 s left at least, a
+	// busy machine stays below that.
+	const slow = 10 * time.Second
 	sdk := local(t, func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.Method == http.MethodDelete { // S3 takes its time: 100 ms of the holds' 5 s
+			if r.Method == http.MethodDelete { // S3 takes its time: a fifth of what there is
 				clock.Lock()
-				now = now.Add(100 * time.Millisecond)
+				now = now.Add(slow)
 				clock.Unlock()
 			}
 			next.ServeHTTP(w, r)
@@ -208,7 +211,7 @@ func TestVersionsThatGoOneByOneDoNotOutliveTheirHolds(t *testing.T) {
 		defer clock.Unlock()
 		return now
 	})
-	fates, err := c.Delete(t.Context(), bucket, vs, started.Add(5*time.Second))
+	fates, err := c.Delete(t.Context(), bucket, vs, started.Add(5*slow))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,8 +220,8 @@ func TestVersionsThatGoOneByOneDoNotOutliveTheirHolds(t *testing.T) {
 		kinds[f.Kind]++
 	}
 	left := len(all(t, c, ""))
-	if kinds[retention.FateDeleted] < 50 || kinds[retention.FateDeleted] > 50+atOnce ||
+	if kinds[retention.FateDeleted] < 5 || kinds[retention.FateDeleted] > 5+atOnce ||
 		kinds[retention.FateTransient] != left || kinds[retention.FateDeleted]+left != len(vs) {
-		t.Errorf("fates %v with %d versions left, want some 50 deleted and the rest transient", kinds, left)
+		t.Errorf("fates %v with %d versions left, want 5 deleted, some more that were on their way, and the rest transient", kinds, left)
 	}
 }
