@@ -277,7 +277,7 @@ func TestTheLongestListingIsWorkedAndShown(t *testing.T) {
 	}
 	tool.says(t, stack, []string{"show", last.String()}, last.String(), "Scope       "+scope, "Brake       ON for scope")
 	tool.says(t, stack, []string{"dismiss", last.Key, "--reason", "the generation before will do"}, last.String()+" is dismissed")
-	tool.says(t, stack, []string{"resume", "--scope", scope}, "is lifted")
+	tool.says(t, stack, []string{"resume", "--scope", scope, "--yes"}, "is lifted")
 
 	before := listingRun(longest, math.MaxInt64-1)
 	answers(t, stack, [][3]string{{"d-2", listingExpire(longest, math.MaxInt64-1, time.Now().Add(-time.Hour)), "204 accepted"}})

@@ -11,8 +11,8 @@ type Advice struct {
 // Runbook is the document whose headings are the categories.
 const Runbook = "docs/operations.md"
 
-// Heading is where the runbook says more about a category.
-func Heading(c inbox.Category) string { return Runbook + ", heading " + string(c) }
+// Heading is where the runbook says more about a category, as the text of a link.
+func Heading(c inbox.Category) string { return Runbook + "#" + string(c) }
 
 // Advise explains a category.
 func Advise(c inbox.Category) Advice {

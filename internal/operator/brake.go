@@ -52,6 +52,22 @@ type Resumed struct {
 	Still []retention.Row // other brakes that are on for the same runs, or for some of them
 }
 
+// Brake reads the brake that Resume would lift.
+func (o *Operator) Brake(ctx context.Context, scope string) (retention.Row, error) {
+	row, err := o.Hold(ctx, scope, StopID)
+	if isA[*NotFoundError](err) {
+		still, err := o.brakes(ctx, scope)
+		return retention.Row{}, errors.Join(notStopped(scope, still), err)
+	}
+	if err != nil {
+		return retention.Row{}, err
+	}
+	if row.Reason != retention.ReasonStop {
+		return retention.Row{}, &ExistsError{Row: row}
+	}
+	return row, nil
+}
+
 // Resume lifts the brake that Stop put on for the scope. The runs that it parked go on by themselves. With an error of the read
 // behind it, the brake is lifted and what else is on is not known.
 func (o *Operator) Resume(ctx context.Context, scope string) (Resumed, error) {

@@ -135,6 +135,24 @@ func (o *Operator) findDelivery(ctx context.Context, id string, looked *NotFound
 	return &Found{Run: *run, Delivery: delivery}, nil
 }
 
+// RunOf reads the run that a delivery started, or stands for, by the delivery's id alone.
+func (o *Operator) RunOf(ctx context.Context, deliveryID string) (Found, error) {
+	looked := &NotFoundError{What: fmt.Sprintf("delivery %q", deliveryID)}
+	found, err := o.findDelivery(ctx, deliveryID, looked)
+	if err == nil && found == nil {
+		err = looked
+	}
+	if err != nil {
+		return Found{}, err
+	}
+	return *found, nil
+}
+
+// Origin reads the delivery that started a run; nil where its item has expired.
+func (o *Operator) Origin(ctx context.Context, run inbox.Run) (*inbox.Delivery, error) {
+	return o.Inbox.Delivery(ctx, run.DeliveryID)
+}
+
 func only(name string, hits []Found, looked *NotFoundError) (Found, error) {
 	if len(hits) == 0 {
 		return Found{}, looked

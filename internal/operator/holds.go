@@ -66,6 +66,27 @@ func sameHold(a, b retention.Row) bool {
 	return a.Key == b.Key && a.Prefix == b.Prefix && a.Reason == b.Reason && a.Note == b.Note && a.ExpiresAt.Equal(b.ExpiresAt)
 }
 
+// Hold reads one row, for whoever wants to see it before it goes.
+func (o *Operator) Hold(ctx context.Context, scope, id string) (retention.Row, error) {
+	if err := errors.Join(CheckScope(scope), checkID(id)); err != nil {
+		return retention.Row{}, err
+	}
+	rows, err := o.Holds.Rows(ctx, scope)
+	if err != nil {
+		return retention.Row{}, err
+	}
+	for _, row := range rows {
+		if row.ID == id {
+			return row, nil
+		}
+	}
+	return retention.Row{}, noHold(scope, id)
+}
+
+func noHold(scope, id string) error {
+	return &NotFoundError{What: fmt.Sprintf("hold %s of %s", id, scope), LookedUp: []string{fmt.Sprintf("row %s of scope %s", id, scope)}}
+}
+
 // RemoveHold deletes the row and returns what it said.
 func (o *Operator) RemoveHold(ctx context.Context, scope, id string) (retention.Row, error) {
 	if err := errors.Join(CheckScope(scope), checkID(id)); err != nil {
@@ -76,8 +97,7 @@ func (o *Operator) RemoveHold(ctx context.Context, scope, id string) (retention.
 	case err != nil:
 		return retention.Row{}, err
 	case row == nil:
-		return retention.Row{}, &NotFoundError{What: fmt.Sprintf("hold %s of %s", id, scope),
-			LookedUp: []string{fmt.Sprintf("row %s of scope %s", id, scope)}}
+		return retention.Row{}, noHold(scope, id)
 	}
 	return *row, nil
 }

@@ -68,40 +68,61 @@ func (f *stopFlags) stop(cmd *cobra.Command) error {
 	return nil
 }
 
+// resumeFlags are the flags of `resume`.
+type resumeFlags struct {
+	tables  tableFlags
+	confirm confirmation
+	scope   string
+	asJSON  bool
+}
+
 func newResume() *cobra.Command {
-	var tables tableFlags
-	var scope string
-	var asJSON bool
+	var flags resumeFlags
 	cmd := &cobra.Command{
 		Use:   "resume [--scope SCOPE]",
 		Short: "Lift the emergency brake",
-		Long: `resume lifts the brake that custody stop put on for the same scope; without --scope, the one for all. Parked
-runs go on by themselves, within a minute or so. It says when another brake still covers some of them.
+		Long: `resume lifts the brake that custody stop put on for the same scope; without --scope, the one for all. It shows who
+put it on and why, and asks first, since deletions go on (stop, which only ends them, never asks). Parked runs go on by
+themselves, within a minute or so. It says when another brake still covers some of them.
 
-Exit codes: 0 lifted, 1 failed, 2 usage, 3 no such brake, 4 the brake's row is another hold.`,
-		Example: `  custody resume --scope warehouse:wh-17`,
-		Args:    noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := open(cmd.Context(), &tables, (*tableFlags).holdsTable)
-			if err != nil {
-				return err
-			}
-			resumed, err := s.Resume(cmd.Context(), scope)
-			if err != nil {
-				return s.explain(unsure(err, "custody hold list"))
-			}
-			if asJSON {
-				return jsonLine(cmd.OutOrStdout(), resumedLine{
-					holdChange: holdChange{Done: "resumed", holdLine: holdLineOf(resumed.Row, s.Now())}, StillStoppedBy: stillLines(s, resumed.Still)})
-			}
-			writeResumed(cmd.OutOrStdout(), s, resumed)
-			return nil
-		},
+Exit codes: 0 lifted, 1 failed or not confirmed, 2 usage, 3 no such brake, 4 the brake's row is another hold.`,
+		Example: `  custody resume --scope warehouse:wh-17
+  custody resume --scope warehouse:wh-17 --yes    # in a script`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return flags.resume(cmd) },
 	}
-	tables.addHolds(cmd)
-	addScope(cmd, &scope)
-	addJSON(cmd, &asJSON)
+	flags.tables.addHolds(cmd)
+	addScope(cmd, &flags.scope)
+	flags.confirm.add(cmd)
+	addJSON(cmd, &flags.asJSON)
 	return cmd
+}
+
+func (f *resumeFlags) resume(cmd *cobra.Command) error {
+	s, err := open(cmd.Context(), &f.tables, (*tableFlags).holdsTable)
+	if err != nil {
+		return err
+	}
+	brake, err := s.Brake(cmd.Context(), f.scope)
+	if err != nil {
+		return s.explain(err)
+	}
+	preview := func(w io.Writer) {
+		fmt.Fprintf(w, "the brake is on for %s, %s\n", scopeWords(brake.Scope), printable(signed(brake, s.Now())))
+	}
+	if err := f.confirm.ask(cmd, preview, "Lift it, so that runs go on deleting?"); err != nil {
+		return err
+	}
+	resumed, err := s.Resume(cmd.Context(), f.scope)
+	if err != nil {
+		return s.explain(unsure(err, "custody hold list"))
+	}
+	if f.asJSON {
+		return jsonLine(cmd.OutOrStdout(), resumedLine{
+			holdChange: holdChange{Done: "resumed", holdLine: holdLineOf(resumed.Row, s.Now())}, StillStoppedBy: stillLines(s, resumed.Still)})
+	}
+	writeResumed(cmd.OutOrStdout(), s, resumed)
+	return nil
 }
 
 func addScope(cmd *cobra.Command, scope *string) {

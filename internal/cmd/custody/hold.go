@@ -112,39 +112,60 @@ func writeAdded(w io.Writer, row retention.Row, already bool, now time.Time, asJ
 	return nil
 }
 
+// removeFlags are the flags of `hold remove`.
+type removeFlags struct {
+	tables  tableFlags
+	confirm confirmation
+	scope   string
+	asJSON  bool
+}
+
 func newHoldRemove() *cobra.Command {
-	var tables tableFlags
-	var scope string
-	var asJSON bool
+	var flags removeFlags
 	cmd := &cobra.Command{
 		Use:   "remove ID --scope SCOPE",
 		Short: "Let what a hold covers be deleted again",
-		Long: `remove deletes a hold and prints what it said. What it covered goes with the next scan of a run that selects
-it; runs that are done do not come back for it.
+		Long: `remove shows what a hold covers, asks, deletes it and prints what it said. What it covered goes with the next scan
+of a run that selects it; runs that are done do not come back for it.
 
-Exit codes: 0 removed, 1 failed, 2 usage, 3 no such hold.`,
-		Example: `  custody hold remove dispute-991 --scope warehouse:wh-17`,
-		Args:    oneArg("an ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := open(cmd.Context(), &tables, (*tableFlags).holdsTable)
-			if err != nil {
-				return err
-			}
-			row, err := s.RemoveHold(cmd.Context(), scope, args[0])
-			if err != nil {
-				return s.explain(unsure(err, "custody hold list"))
-			}
-			if asJSON {
-				return jsonLine(cmd.OutOrStdout(), holdChange{Done: "removed", holdLine: holdLineOf(row, s.Now())})
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "hold %s of %s removed: it covered %s\n", printable(row.ID), printable(row.Scope), printable(operator.Covers(row.Hold)))
-			return nil
-		},
+Exit codes: 0 removed, 1 failed or not confirmed, 2 usage, 3 no such hold.`,
+		Example: `  custody hold remove dispute-991 --scope warehouse:wh-17
+  custody hold remove dispute-991 --scope warehouse:wh-17 --yes    # in a script`,
+		Args: oneArg("an ID"),
+		RunE: func(cmd *cobra.Command, args []string) error { return flags.remove(cmd, args[0]) },
 	}
-	tables.addHolds(cmd)
-	cmd.Flags().StringVar(&scope, "scope", "", "the `SCOPE` that the hold stands under")
-	addJSON(cmd, &asJSON)
+	flags.tables.addHolds(cmd)
+	cmd.Flags().StringVar(&flags.scope, "scope", "", "the `SCOPE` that the hold stands under")
+	flags.confirm.add(cmd)
+	addJSON(cmd, &flags.asJSON)
 	return cmd
+}
+
+func (f *removeFlags) remove(cmd *cobra.Command, id string) error {
+	s, err := open(cmd.Context(), &f.tables, (*tableFlags).holdsTable)
+	if err != nil {
+		return err
+	}
+	row, err := s.Hold(cmd.Context(), f.scope, id)
+	if err != nil {
+		return s.explain(err)
+	}
+	preview := func(w io.Writer) {
+		grid(w, widthOf(w), holdRows([]retention.Row{row}, s.Now()))
+		fmt.Fprintf(w, "placed %s\n", printable(signed(row, s.Now())))
+	}
+	if err := f.confirm.ask(cmd, preview, "Remove it, so that what it covers may be deleted?"); err != nil {
+		return err
+	}
+	row, err = s.RemoveHold(cmd.Context(), f.scope, id)
+	if err != nil {
+		return s.explain(unsure(err, "custody hold list"))
+	}
+	if f.asJSON {
+		return jsonLine(cmd.OutOrStdout(), holdChange{Done: "removed", holdLine: holdLineOf(row, s.Now())})
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "hold %s of %s removed: it covered %s\n", printable(row.ID), printable(row.Scope), printable(operator.Covers(row.Hold)))
+	return nil
 }
 
 func newHoldList() *cobra.Command {
@@ -155,8 +176,9 @@ func newHoldList() *cobra.Command {
 		Use:   "list [--scope SCOPE]",
 		Short: "List the holds and the brakes",
 		Long: `list shows the holds that runs of a scope are decided by: its own and those for all. Without --scope it shows
-those of every scope; that reads the whole holds table, which is small. Rows that are over, and rows that
-cannot be understood (they hold their whole scope), are shown as such.
+those of every scope; that reads the whole holds table, which is small. Of each it says what it covers, why, until
+when, and who placed it; --json has the rest. Rows that are over, and rows that cannot be understood (they hold
+their whole scope), are shown and counted as such.
 
 Exit codes: 0 listed, also when there is none; 1 failed; 2 usage.`,
 		Example: `  custody hold list --scope warehouse:wh-17`,

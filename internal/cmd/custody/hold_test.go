@@ -47,6 +47,8 @@ SCOPE            ID      UNTIL                 BY     COVERS
 *                old     OVER                  -      key "k", other
 warehouse:wh-17  case-4  removed               alice  key "pod/wh-17/a", legal_hold
 warehouse:wh-17  case-5  ` + later + `  alice  prefix "pod/wh-17/5/", legal_hold (the fifth)
+
+3 in force, 1 over; 1 cannot be understood, and while they stand nothing of their scope is deleted
 `
 	if diff := cmp.Diff(want, "\n"+x.does(t, "hold", "list")); diff != "" {
 		t.Errorf("list (-want +got):\n%s", diff)
@@ -54,7 +56,7 @@ warehouse:wh-17  case-5  ` + later + `  alice  prefix "pod/wh-17/5/", legal_hold
 	if got := x.does(t, "hold", "list", "--scope", "warehouse:wh-18"); strings.Contains(got, "case-4") || !strings.Contains(got, "odd") {
 		t.Errorf("of another scope:\n%s", got)
 	}
-	if got := x.does(t, "hold", "remove", "case-4", "--scope", "warehouse:wh-17"); got != `hold case-4 of warehouse:wh-17 removed: it covered key "pod/wh-17/a", legal_hold`+"\n" {
+	if got := x.does(t, "hold", "remove", "case-4", "--scope", "warehouse:wh-17", "--yes"); got != `hold case-4 of warehouse:wh-17 removed: it covered key "pod/wh-17/a", legal_hold`+"\n" {
 		t.Errorf("remove: %q", got)
 	}
 	x.refuses(t, 3, "no hold case-4 of warehouse:wh-17: looked up row case-4 of scope warehouse:wh-17 (table holds, region us-east-1)",
@@ -107,7 +109,7 @@ func TestHoldsAsJSON(t *testing.T) {
 		t.Errorf("list (-want +got):\n%s", diff)
 	}
 	change["done"] = "removed"
-	removed := objects(t, x.does(t, "hold", "remove", "case-5", "--scope", "warehouse:wh-17", "--json"))
+	removed := objects(t, x.does(t, "hold", "remove", "case-5", "--scope", "warehouse:wh-17", "--yes", "--json"))
 	if diff := cmp.Diff([]map[string]any{change}, withoutCreation(removed)); diff != "" {
 		t.Errorf("remove (-want +got):\n%s", diff)
 	}
@@ -185,9 +187,9 @@ func TestTheBrake(t *testing.T) {
 		{stop(), "every scope stopped, by alice since T (0s ago): incident 7\n`custody resume` lifts it"},
 		{stop(), "every scope was stopped already, by alice since T (0s ago): incident 7\n`custody resume` lifts it"},
 		{stop("--scope", "warehouse:wh-17"), "scope warehouse:wh-17 stopped, by alice since T (0s ago): incident 7\n`custody resume --scope warehouse:wh-17` lifts it"},
-		{[]string{"resume", "--scope", "warehouse:wh-17"}, "the brake for scope warehouse:wh-17 is lifted; it was on by alice since T (0s ago): incident 7\n" +
+		{[]string{"resume", "--yes", "--scope", "warehouse:wh-17"}, "the brake for scope warehouse:wh-17 is lifted; it was on by alice since T (0s ago): incident 7\n" +
 			"still stopped: every scope, by alice since T (0s ago): incident 7\n`custody resume` lifts that"},
-		{[]string{"resume"}, "the brake for every scope is lifted; it was on by alice since T (0s ago): incident 7\n" +
+		{[]string{"resume", "--yes"}, "the brake for every scope is lifted; it was on by alice since T (0s ago): incident 7\n" +
 			"parked runs (category stopped) go on by themselves"},
 	} {
 		got := secondsAgo.ReplaceAllString(timelessly(step.args...), "(0s ago)")
@@ -202,7 +204,7 @@ func TestTheBrake(t *testing.T) {
 		t.Errorf("stop as JSON (-want +got):\n%s", diff)
 	}
 	want["done"], want["still_stopped_by"] = "resumed", []any{}
-	if diff := cmp.Diff([]map[string]any{want}, withoutCreation(objects(t, x.does(t, "resume", "--json")))); diff != "" {
+	if diff := cmp.Diff([]map[string]any{want}, withoutCreation(objects(t, x.does(t, "resume", "--yes", "--json")))); diff != "" {
 		t.Errorf("resume as JSON (-want +got):\n%s", diff)
 	}
 }

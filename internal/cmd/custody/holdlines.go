@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"custody/internal/operator"
@@ -59,13 +60,43 @@ func writeHolds(w io.Writer, rows []retention.Row, now time.Time, asJSON bool) e
 		fmt.Fprintln(w, "no holds")
 		return nil
 	}
+	width := widthOf(w)
+	grid(w, width, fit(width, holdRows(rows, now), "BY"))
+	fmt.Fprintln(w)
+	fmt.Fprintln(w, strings.Join(wrap(holdCounts(rows, now), width), "\n"))
+	return nil
+}
+
+func holdRows(rows []retention.Row, now time.Time) [][]string {
 	lines := [][]string{{"SCOPE", "ID", "UNTIL", "BY", "COVERS"}}
 	for _, row := range rows {
 		lines = append(lines, []string{printable(row.Scope), printable(row.ID), endWord(row, now), orDash(printable(row.By)), coverWords(row)})
 	}
-	width := widthOf(w)
-	grid(w, width, fit(width, lines, "BY"))
-	return nil
+	return lines
+}
+
+// holdCounts says what the list comes to. What cannot be understood is named: it holds more than whoever wrote it meant.
+func holdCounts(rows []retention.Row, now time.Time) string {
+	inForce, brakes, unreadable := 0, 0, 0
+	for _, row := range rows {
+		switch {
+		case !row.InForce(now):
+			continue
+		case row.Problem != "":
+			unreadable++
+		case row.Reason == retention.ReasonStop:
+			brakes++
+		}
+		inForce++
+	}
+	words := fmt.Sprintf("%d in force, %d over", inForce, len(rows)-inForce)
+	if brakes > 0 {
+		words += fmt.Sprintf("; the brake is ON in %d", brakes)
+	}
+	if unreadable > 0 {
+		words += fmt.Sprintf("; %d cannot be understood, and while they stand nothing of their scope is deleted", unreadable)
+	}
+	return words
 }
 
 // coverWords is what stands last in a line, since it may be long.

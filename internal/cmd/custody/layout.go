@@ -104,8 +104,9 @@ func fit(width int, rows [][]string, mayGo ...string) [][]string {
 
 // sheet writes labelled paragraphs: a label, then lines beside it.
 type sheet struct {
-	out   io.Writer
-	width int
+	out    io.Writer
+	width  int
+	colors palette
 }
 
 // labelWidth holds the longest label and a space.
@@ -113,12 +114,33 @@ const labelWidth = 12
 
 // put writes the paragraphs beside the label; empty ones are left out, and a label without any, too.
 func (s sheet) put(label string, paragraphs ...string) {
+	s.write(label, paragraphs, s.wrapped, func(line string) string { return line })
+}
+
+// putState is put for a paragraph that begins with a state.
+func (s sheet) putState(label, paragraph string) {
+	s.write(label, []string{paragraph}, s.wrapped, s.colors.state)
+}
+
+// putAlarm is put for what must not be overlooked.
+func (s sheet) putAlarm(label string, paragraphs ...string) {
+	s.write(label, paragraphs, s.wrapped, func(line string) string { return s.colors.paint(red, line) })
+}
+
+// putWhole is put for commands: a line that was broken would not be pasted as what it is.
+func (s sheet) putWhole(label string, commands ...string) {
+	s.write(label, commands, func(command string) []string { return []string{command} }, func(line string) string { return line })
+}
+
+func (s sheet) wrapped(paragraph string) []string { return wrap(paragraph, s.width-labelWidth) }
+
+func (s sheet) write(label string, paragraphs []string, lines func(string) []string, painted func(string) string) {
 	for _, paragraph := range paragraphs {
 		if paragraph == "" {
 			continue
 		}
-		for _, line := range wrap(printable(paragraph), s.width-labelWidth) {
-			fmt.Fprintf(s.out, "%-*s%s\n", labelWidth, label, line)
+		for _, line := range lines(printable(paragraph)) {
+			fmt.Fprintf(s.out, "%-*s%s\n", labelWidth, label, painted(line))
 			label = ""
 		}
 	}

@@ -26,6 +26,9 @@ const (
 func main() {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // by nohup it is, and stays so
+		signal.Notify(signals, syscall.SIGHUP) // a terminal that is closed
+	}
 	ctx, interrupts := withInterrupts(context.Background(), signals)
 	root := newRoot(interrupts)
 	os.Exit(exitCode(root.ExecuteContext(ctx)))
@@ -44,10 +47,10 @@ func codeOf(err error) int {
 	if isA[*usageError](err) || isA[*operator.InvalidError](err) || isA[*operator.AmbiguousError](err) {
 		return exitUsage
 	}
-	if isA[*operator.NotFoundError](err) || isA[*deployed.NoStackError](err) {
+	if isA[*operator.NotFoundError](err) || isA[*operator.NoRunError](err) || isA[*deployed.NoStackError](err) {
 		return exitNotFound
 	}
-	if isA[*operator.RefusedError](err) || isA[*operator.ExistsError](err) || isConflict(err) {
+	if isA[*operator.RefusedError](err) || isA[*someRefusedError](err) || isA[*operator.ExistsError](err) || isConflict(err) {
 		return exitRefused
 	}
 	return exitFailed

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"custody/internal/inbox"
@@ -11,37 +14,80 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// queryFlags say which runs are meant: what runs lists and what the moves take with --all.
+type queryFlags struct {
+	states, categories []string
+	scope              string
+	olderThan          time.Duration
+}
+
+func (f *queryFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringSliceVar(&f.states, "state", nil, "only runs in this `STATE`: "+strings.Join(wordsOf(operator.OpenStates()), ", ")+"; repeatable")
+	flags.StringVar(&f.scope, "scope", "", "only runs of this `SCOPE`, such as warehouse:wh-17")
+	flags.DurationVar(&f.olderThan, "older-than", 0, "only runs that have stood in their state for at least this `TIME`, such as 2h")
+	flags.StringSliceVar(&f.categories, "category", nil, "only runs whose last error is of this `CATEGORY`, such as access_denied; repeatable")
+}
+
+func wordsOf[S ~string](values []S) []string {
+	all := make([]string, len(values))
+	for i, v := range values {
+		all[i] = string(v)
+	}
+	return all
+}
+
+func (f *queryFlags) query() operator.Query {
+	q := operator.Query{Scope: f.scope, OlderThan: f.olderThan}
+	for _, s := range f.states {
+		q.States = append(q.States, inbox.State(s))
+	}
+	for _, c := range f.categories {
+		q.Categories = append(q.Categories, inbox.Category(c))
+	}
+	return q
+}
+
+// narrowed reports whether fewer than all runs are asked for.
+func (f *queryFlags) narrowed() bool {
+	return len(f.states) > 0 || len(f.categories) > 0 || f.scope != "" || f.olderThan > 0
+}
+
+// runsFlags are the flags of `runs`.
+type runsFlags struct {
+	tables tableFlags
+	query  queryFlags
+	watch  watchFlags
+	asJSON bool
+}
+
 func newRuns() *cobra.Command {
-	var tables tableFlags
-	var asJSON bool
+	var flags runsFlags
 	cmd := &cobra.Command{
 		Use:   "runs",
 		Short: "List the open, failed and recorded runs, the oldest first",
 		Long: `runs is the recovery query: every run that has not ended, the one that stands in its state longest first. Open
 runs (pending, running) go on by themselves; failed and recorded ones wait for an operator. It reads the
-table's index page by page and never scans. The index is a moment late; custody show reads the item itself.
+table's index page by page and never scans.
+
+The index has neither the last error nor the progress, so the items of what is listed are read for them, 16 at a time:
+those of the 1000 rows that stand longest, or of all where --category asks for them. Recorded runs have neither.
+
+With --watch it looks again every 5 s (--every), in the same place of a terminal, below the last answer elsewhere,
+until Ctrl-C, which is no failure.
 
 Exit codes: 0 listed, also when there is nothing; 1 failed, also when a row could not be understood; 2 usage.`,
 		Example: `  custody runs
+  custody runs --state failed --scope warehouse:wh-17 --category access_denied
+  custody runs --older-than 2h --watch
   custody runs --json | jq -r 'select(.state == "failed") | .run'`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := open(cmd.Context(), &tables, (*tableFlags).inboxTable)
-			if err != nil {
-				return err
-			}
-			a, err := s.Attention(cmd.Context())
-			if err != nil {
-				return s.explain(err)
-			}
-			if err := writeRuns(cmd.OutOrStdout(), a, s.Now(), asJSON); err != nil {
-				return err
-			}
-			return badRows(cmd.ErrOrStderr(), a.Bad)
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return flags.list(cmd) },
 	}
-	tables.addInbox(cmd)
-	addJSON(cmd, &asJSON)
+	flags.tables.addInbox(cmd)
+	flags.query.add(cmd)
+	flags.watch.add(cmd, 5*time.Second, "look again and again, until Ctrl-C")
+	addJSON(cmd, &flags.asJSON)
 	return cmd
 }
 
@@ -49,17 +95,73 @@ func addJSON(cmd *cobra.Command, asJSON *bool) {
 	cmd.Flags().BoolVar(asJSON, "json", false, "one JSON object a line instead of text")
 }
 
-func badRows(w io.Writer, bad []*inbox.BadRow) error {
-	if len(bad) == 0 {
-		return nil
+func (f *runsFlags) list(cmd *cobra.Command) error {
+	if err := errors.Join(f.watch.check(), f.query.query().Check()); err != nil {
+		return err
 	}
-	for _, row := range bad {
-		fmt.Fprintln(w, printable(row.Error()))
+	s, err := open(cmd.Context(), &f.tables, (*tableFlags).inboxTable)
+	if err != nil {
+		return err
 	}
-	return fmt.Errorf("%d rows of the index could not be understood; they are no runs of this version, or were written by hand", len(bad))
+	if !f.watch.on {
+		return f.once(cmd, s, cmd.OutOrStdout(), cmd.ErrOrStderr())
+	}
+	screen := canvas{out: cmd.OutOrStdout()}
+	return again(cmd.Context(), f.watch.every, cmd.ErrOrStderr(), func() (bool, error) { return false, f.look(cmd, s, &screen) })
 }
 
-// runLine is a row of the index as JSON. The names are kept: scripts stand on them.
+// look is one look of a watch. What could not be read is part of the picture: the next look may read it.
+func (f *runsFlags) look(cmd *cobra.Command, s *session, screen *canvas) error {
+	if f.asJSON {
+		return f.once(cmd, s, cmd.OutOrStdout(), cmd.ErrOrStderr())
+	}
+	var text bytes.Buffer
+	fmt.Fprintf(&text, "%s, every %s; Ctrl-C ends it\n", stamp(s.Now()), f.watch.every)
+	l, err := s.Runs(cmd.Context(), f.query.query())
+	if err != nil {
+		return s.explain(err)
+	}
+	writeRuns(&text, l, s.Now(), widthOf(cmd.OutOrStdout()), paletteOf(cmd.OutOrStdout()), f.query.narrowed())
+	if err := s.unclear(&text, l); err != nil {
+		fmt.Fprintln(&text, printable(err.Error()))
+	}
+	screen.show(text.Bytes())
+	return nil
+}
+
+func (f *runsFlags) once(cmd *cobra.Command, s *session, out, complaints io.Writer) error {
+	l, err := s.Runs(cmd.Context(), f.query.query())
+	if err != nil {
+		return s.explain(err)
+	}
+	if f.asJSON {
+		for _, row := range l.Rows {
+			if err := jsonLine(out, lineOf(row, s.Now())); err != nil {
+				return err
+			}
+		}
+	} else {
+		writeRuns(out, l, s.Now(), widthOf(out), paletteOf(out), f.query.narrowed())
+	}
+	return s.unclear(complaints, l)
+}
+
+// unclear says what of a listing could not be read.
+func (s *session) unclear(w io.Writer, l operator.Listing) error {
+	for _, row := range l.Bad {
+		fmt.Fprintln(w, printable(row.Error()))
+	}
+	switch {
+	case len(l.Bad) > 0:
+		return fmt.Errorf("%d rows of the index could not be understood; they are no runs of this version, or were written by hand", len(l.Bad))
+	case len(l.Unread) > 0:
+		return fmt.Errorf("the items of %d runs could not be read, so their errors and their progress are not known: %w",
+			len(l.Unread), s.explain(l.Unread[0]))
+	}
+	return nil
+}
+
+// runLine is a run of the list as JSON. The names are kept: scripts stand on them.
 type runLine struct {
 	Run            string      `json:"run"`
 	CommandType    string      `json:"command_type"`
@@ -74,38 +176,90 @@ type runLine struct {
 	LeaseExpiresAt time.Time   `json:"lease_expires_at,omitzero"`
 	WakeAt         time.Time   `json:"wake_at,omitzero"`
 	WakeCount      int         `json:"wake_count"`
+	// What only the item has; absent where it was not read.
+	Item *itemPart `json:"item,omitempty"`
 }
 
-func writeRuns(w io.Writer, a operator.Attention, now time.Time, asJSON bool) error {
-	if asJSON {
-		for _, run := range a.Runs {
-			if err := jsonLine(w, lineOf(run, now)); err != nil {
-				return err
-			}
+type itemPart struct {
+	Mode              inbox.Mode     `json:"mode,omitempty"`
+	LastErrorCategory inbox.Category `json:"last_error_category,omitempty"`
+	LastErrorAt       time.Time      `json:"last_error_at,omitzero"`
+	Scan              int            `json:"scan"`
+	Slices            int            `json:"slices"`
+	Counters          inbox.Counters `json:"counters"`
+}
+
+// writeRuns writes the list. A column that there is no room for is left out, the least telling first.
+func writeRuns(w io.Writer, l operator.Listing, now time.Time, width int, colors palette, narrowed bool) {
+	if len(l.Rows) > 0 {
+		var table bytes.Buffer
+		grid(&table, width, fit(width, runRows(l.Rows, now), "ATTEMPTS", "SCOPE", "PROGRESS", "WAITS FOR"))
+		for line := range strings.Lines(table.String()) {
+			fmt.Fprint(w, colors.state(line))
 		}
-		return nil
-	}
-	rows := [][]string{{"STATE", "AGE", "ATTEMPTS", "WAITS FOR", "SCOPE", "RUN"}}
-	for _, run := range a.Runs {
-		rows = append(rows, []string{string(run.State), age(now.Sub(run.OpenSince)), fmt.Sprint(run.Attempts), waitsFor(run, now),
-			printable(run.Scope), printable(run.RunKey().String())})
-	}
-	if len(a.Runs) > 0 {
-		width := widthOf(w)
-		grid(w, width, fit(width, rows, "ATTEMPTS", "SCOPE"))
 		fmt.Fprintln(w)
 	}
-	fmt.Fprintf(w, "%d open, %d failed, %d recorded\n", a.Count("open"), a.Count("failed"), a.Count("recorded"))
-	return nil
+	of := ""
+	if narrowed {
+		of = " of those asked for"
+	}
+	fmt.Fprintf(w, "%d open, %d failed, %d recorded%s\n", l.Count("open"), l.Count("failed"), l.Count("recorded"), of)
+	if l.Skipped > 0 {
+		fmt.Fprintf(w, "errors and progress (?) of %d younger ones were not looked at; custody show, or --category, reads them\n", l.Skipped)
+	}
 }
 
-func lineOf(run inbox.Run, now time.Time) runLine {
-	return runLine{
-		Run: run.RunKey().String(), CommandType: run.Type, RunKey: run.Key, State: run.State, Scope: run.Scope,
-		AgeSeconds: int64(max(now.Sub(run.OpenSince), 0) / time.Second), OpenSince: run.OpenSince, ReceivedAt: run.ReceivedAt,
-		Attempts: run.Attempts, NextAttemptAt: run.NextAttemptAt, LeaseExpiresAt: run.LeaseExpiresAt,
-		WakeAt: run.WakeAt, WakeCount: run.WakeCount,
+func runRows(rows []operator.Row, now time.Time) [][]string {
+	cells := [][]string{{"STATE", "AGE", "ATTEMPTS", "WAITS FOR", "ERROR", "PROGRESS", "SCOPE", "RUN"}}
+	for _, row := range rows {
+		cells = append(cells, []string{string(row.State), age(now.Sub(row.OpenSince)), fmt.Sprint(row.Attempts), waitsFor(row.Run, now),
+			errorWord(row), progressWords(row), printable(row.Scope), printable(row.RunKey().String())})
 	}
+	return cells
+}
+
+func errorWord(row operator.Row) string {
+	switch {
+	case row.State == inbox.StateRecorded:
+		return "-"
+	case !row.Whole:
+		return "?"
+	case row.LastError == nil:
+		return "-"
+	}
+	return printable(string(row.LastError.Category))
+}
+
+// progressWords are how far the run is: what is gone, or in a dry run would be, and in which scan.
+func progressWords(row operator.Row) string {
+	switch {
+	case row.State == inbox.StateRecorded:
+		return "-"
+	case !row.Whole:
+		return "?"
+	case row.Slices == 0:
+		return "-"
+	case row.Mode == inbox.ModeDryRun:
+		return fmt.Sprintf("%d selected, scan %d", row.Counters.Selected, row.Place.Scan)
+	}
+	return fmt.Sprintf("%d deleted, scan %d", row.Counters.Deleted, row.Place.Scan)
+}
+
+func lineOf(row operator.Row, now time.Time) runLine {
+	line := runLine{
+		Run: row.RunKey().String(), CommandType: row.Type, RunKey: row.Key, State: row.State, Scope: row.Scope,
+		AgeSeconds: int64(max(now.Sub(row.OpenSince), 0) / time.Second), OpenSince: row.OpenSince, ReceivedAt: row.ReceivedAt,
+		Attempts: row.Attempts, NextAttemptAt: row.NextAttemptAt, LeaseExpiresAt: row.LeaseExpiresAt,
+		WakeAt: row.WakeAt, WakeCount: row.WakeCount,
+	}
+	if !row.Whole {
+		return line
+	}
+	line.Item = &itemPart{Mode: row.Mode, Scan: row.Place.Scan, Slices: row.Slices, Counters: row.Counters}
+	if row.LastError != nil {
+		line.Item.LastErrorCategory, line.Item.LastErrorAt = row.LastError.Category, row.LastError.At
+	}
+	return line
 }
 
 // waitsFor is the outlook in two words, from what the index projects.

@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -29,11 +30,16 @@ func (x *tables) attention(t *testing.T) {
 	x.has(t, "r-due", inbox.StatePending, since(12*time.Minute+30*time.Second, nil))
 	x.has(t, "r-parked", inbox.StatePending, since(3*time.Hour+12*time.Minute+30*time.Second, func(r *inbox.Run) {
 		r.Attempts, r.NextAttemptAt = 3, time.Now().Add(25*time.Minute+30*time.Second)
+		r.Slices, r.Place.Scan, r.Counters.Deleted = 3, 2, 118
+		r.LastError = &inbox.LastError{Category: inbox.CategoryThrottled, Message: "slow down", At: ago(time.Minute)}
 	}))
 	x.has(t, "r-works", inbox.StateRunning, since(24*time.Hour+30*time.Second, func(r *inbox.Run) {
 		r.LeaseToken, r.LeaseExpiresAt = "t", time.Now().Add(time.Hour)
+		r.Slices, r.Mode, r.Counters.Selected = 1, inbox.ModeDryRun, 7
 	}))
-	x.has(t, "r-failed", inbox.StateFailed, since(52*time.Hour+30*time.Minute, func(r *inbox.Run) { r.Attempts = 12 }))
+	x.has(t, "r-failed", inbox.StateFailed, since(52*time.Hour+30*time.Minute, func(r *inbox.Run) {
+		r.Attempts, r.LastError = 12, &inbox.LastError{Category: inbox.CategoryAccessDenied, Message: "no", At: ago(time.Hour)}
+	}))
 	x.has(t, "r-recorded", inbox.StateRecorded, since(100*24*time.Hour+30*time.Minute, nil))
 	x.has(t, "r-done", inbox.StateDone, nil)
 	x.has(t, "r-dismissed", inbox.StateDismissed, nil)
@@ -50,17 +56,17 @@ func TestRunsListsWhatHasNotEndedByAge(t *testing.T) {
 	}
 	x.attention(t)
 	want := strings.TrimPrefix(`
-STATE     AGE    ATTEMPTS  WAITS FOR       SCOPE            RUN
-recorded  100d   0         operator        warehouse:wh-17  cleanup.run/r-recorded
-failed    2d4h   12        operator        warehouse:wh-17  cleanup.run/r-failed
-running   1d     0         its slice       warehouse:wh-17  cleanup.run/r-works
-pending   3h12m  3         attempt in 25m  warehouse:wh-17  cleanup.run/r-parked
-pending   12m    0         the next sweep  warehouse:wh-17  cleanup.run/r-due
-pending   0s     0         the stream      warehouse:wh-17  cleanup.run/r-new
+STATE     AGE    ATTEMPTS  WAITS FOR       ERROR          PROGRESS             SCOPE            RUN
+recorded  100d   0         operator        -              -                    warehouse:wh-17  cleanup.run/r-recorded
+failed    2d4h   12        operator        access_denied  -                    warehouse:wh-17  cleanup.run/r-failed
+running   1d     0         its slice       -              7 selected, scan 1   warehouse:wh-17  cleanup.run/r-works
+pending   3h12m  3         attempt in 25m  throttled      118 deleted, scan 2  warehouse:wh-17  cleanup.run/r-parked
+pending   12m    0         the next sweep  -              -                    warehouse:wh-17  cleanup.run/r-due
+pending   0s     0         the stream      -              -                    warehouse:wh-17  cleanup.run/r-new
 
 4 open, 1 failed, 1 recorded
 `, "\n")
-	if diff := cmp.Diff(want, x.does(t, "runs")); diff != "" {
+	if diff := cmp.Diff(want, x.with("COLUMNS", "120").does(t, "runs")); diff != "" {
 		t.Errorf("text (-want +got):\n%s", diff)
 	}
 }
@@ -70,14 +76,19 @@ func TestRunsFitsNarrowTerminals(t *testing.T) {
 	x := newTables(t)
 	x.attention(t)
 	for columns, heading := range map[string]string{
-		"200": "STATE     AGE    ATTEMPTS  WAITS FOR       SCOPE            RUN",
-		"85":  "STATE     AGE    ATTEMPTS  WAITS FOR       SCOPE            RUN",
-		"80":  "STATE     AGE    WAITS FOR       SCOPE            RUN",
-		"60":  "STATE     AGE    WAITS FOR       RUN",
-		"20":  "STATE     AGE    WAITS FOR       RUN",
-		"no":  "STATE     AGE    ATTEMPTS  WAITS FOR       SCOPE            RUN",
+		"200": "STATE     AGE    ATTEMPTS  WAITS FOR       ERROR          PROGRESS             SCOPE            RUN",
+		"120": "STATE     AGE    ATTEMPTS  WAITS FOR       ERROR          PROGRESS             SCOPE            RUN",
+		"92":  "STATE     AGE    WAITS FOR       ERROR          PROGRESS             RUN",
+		"80":  "STATE     AGE    WAITS FOR       ERROR          RUN",
+		"60":  "STATE     AGE    ERROR          RUN",
+		"20":  "STATE     AGE    ERROR          RUN",
+		"no":  "STATE     AGE    WAITS FOR       ERROR          PROGRESS             RUN",
 	} {
-		got, _, _ := strings.Cut(x.with("COLUMNS", columns).does(t, "runs"), "\n")
+		text := x.with("COLUMNS", columns).does(t, "runs")
+		if width, err := strconv.Atoi(columns); err == nil {
+			fits(t, text, max(width, 60))
+		}
+		got, _, _ := strings.Cut(text, "\n")
 		if diff := cmp.Diff(heading, got); diff != "" {
 			t.Errorf("COLUMNS=%s (-want +got):\n%s", columns, diff)
 		}
@@ -90,6 +101,8 @@ func TestRunsAsJSON(t *testing.T) {
 	run := x.has(t, "r-1", inbox.StateRunning, func(r *inbox.Run) {
 		r.Attempts, r.LeaseToken, r.LeaseExpiresAt, r.NextAttemptAt = 2, "t", ago(time.Minute), ago(time.Hour)
 		r.Wake, r.WakeAt, r.WakeCount = "w", ago(time.Second), 4
+		r.Mode, r.Slices, r.Place.Scan, r.Counters = inbox.ModeDelete, 3, 2, inbox.Counters{Selected: 4, Deleted: 3, Absent: 1, Listed: 9}
+		r.LastError = &inbox.LastError{Category: inbox.CategoryThrottled, Message: "slow down", At: ago(time.Minute)}
 	})
 	got := objects(t, x.does(t, "runs", "--json"))
 	if len(got) != 1 {
@@ -104,6 +117,10 @@ func TestRunsAsJSON(t *testing.T) {
 		"run": "cleanup.run/r-1", "command_type": "cleanup.run", "run_key": "r-1", "state": "running", "scope": "warehouse:wh-17",
 		"open_since": stamp(run.OpenSince), "received_at": stamp(run.ReceivedAt), "attempts": 2.0, "wake_count": 4.0,
 		"next_attempt_at": stamp(run.NextAttemptAt), "lease_expires_at": stamp(run.LeaseExpiresAt), "wake_at": stamp(run.WakeAt),
+		"item": map[string]any{
+			"mode": "delete", "last_error_category": "throttled", "last_error_at": stamp(run.LastError.At), "scan": 2.0, "slices": 3.0,
+			"counters": map[string]any{"selected": 4.0, "deleted": 3.0, "absent": 1.0, "listed": 9.0},
+		},
 	}
 	if diff := cmp.Diff(want, got[0]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -9,7 +9,9 @@ import (
 	"os"
 	"time"
 
+	"custody/internal/deployed"
 	"custody/internal/inbox"
+	"custody/internal/operator"
 	"custody/internal/producer"
 
 	"github.com/spf13/cobra"
@@ -22,6 +24,11 @@ type sendFlags struct {
 	tries            int
 	within, patience time.Duration
 	asJSON           bool
+
+	wait     bool // follow the run
+	tables   tableFlags
+	watch    watchFlags
+	expected int64
 }
 
 func newSend() *cobra.Command {
@@ -33,30 +40,38 @@ func newSend() *cobra.Command {
 another 5xx, a time-out or a broken connection it sends the same delivery again, signed with a fresh timestamp, and
 waits at least as long as the answer's Retry-After says.
 
-204 means that the command is written down durably, not that anything is cleaned up: custody show follows the run.
+204 means that the command is written down durably, not that anything is cleaned up. --wait follows the run until it
+is at rest, with a bar on a terminal and a line now and then elsewhere; it reads the inbox table, so --table or
+CUSTODY_TABLE must name it. Ctrl-C ends the wait and not the run; custody show --watch follows it again.
 
 ` + keyWords + `
 
-Exit codes: 0 acknowledged; 1 not acknowledged, or nobody knows; 2 usage; 4 conflict: the delivery id or the run stands
-for something else already.`,
+Exit codes: 0 acknowledged, with --wait: done; 1 not acknowledged, or nobody knows, with --wait: not done; 2 usage;
+3 with --wait: the table does not have the delivery; 4 conflict: the delivery id or the run stands for something else
+already.`,
 		Example: `  custody send --type cleanup.run --run-id r-1 --warehouse-id wh-17 --expired-before 2026-08-30T00:00:00Z
   custody send --type listing.expire --listing-id 4821 --generation 1 --expired-at 2026-08-30T00:00:00Z
+  custody send --type cleanup.run --run-id r-2 --warehouse-id wh-17 --expired-before 2026-08-30T00:00:00Z --wait
   custody send --body delivery.json --delivery-id d-1 --tries 1`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return flags.send(cmd) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&flags.url, "url", "", "`URL` of the stack's webhook, path included (default: "+urlVariable+")")
+	f.StringVar(&flags.url, "url", "", "`URL` of the stack's webhook, path included (default: the stack's, else "+urlVariable+")")
 	flags.delivery.add(cmd)
 	f.IntVar(&flags.tries, "tries", 6, "send at most `N` times")
 	f.DurationVar(&flags.within, "within", 2*time.Minute, "begin no try later than this `TIME` after the first")
 	f.DurationVar(&flags.patience, "timeout", 10*time.Second, "wait this `TIME` for each answer")
+	f.BoolVar(&flags.wait, "wait", false, "follow the run until it has ended or waits for an operator")
+	f.DurationVar(&flags.watch.every, "every", time.Second, "with --wait, look again after this `TIME`")
+	addExpect(cmd, &flags.expected)
+	flags.tables.addInbox(cmd)
 	addJSON(cmd, &flags.asJSON)
 	return cmd
 }
 
 func (f *sendFlags) send(cmd *cobra.Command) error {
-	target, err := f.target()
+	target, err := f.target(cmd)
 	if err != nil {
 		return err
 	}
@@ -64,6 +79,10 @@ func (f *sendFlags) send(cmd *cobra.Command) error {
 		return usagef("--tries must be 1 or more, --within 0s or more, --timeout above 0s")
 	}
 	s, _, err := f.delivery.read(cmd, time.Now())
+	if err != nil {
+		return err
+	}
+	stack, err := f.stackToWaitFor(cmd)
 	if err != nil {
 		return err
 	}
@@ -83,11 +102,88 @@ func (f *sendFlags) send(cmd *cobra.Command) error {
 	if !r.Acknowledged() {
 		return &unacknowledgedError{s.ID, r}
 	}
+	if f.wait {
+		return f.follow(cmd, stack, s.ID)
+	}
 	return nil
 }
 
-// target is the URL, which must be one that can be posted to.
-func (f *sendFlags) target() (string, error) { return postable(firstOf(f.url, os.Getenv(urlVariable))) }
+// stackToWaitFor connects before anything is sent: who cannot wait is told so at once.
+func (f *sendFlags) stackToWaitFor(cmd *cobra.Command) (*session, error) {
+	if !f.wait {
+		return nil, nil
+	}
+	if err := f.watch.check(); err != nil {
+		return nil, err
+	}
+	if f.expected < 0 {
+		return nil, usagef("--expect is %d, it must not be negative", f.expected)
+	}
+	return open(cmd.Context(), &f.tables, (*tableFlags).inboxTable)
+}
+
+// follow waits for the end of the run that the delivery stands for.
+func (f *sendFlags) follow(cmd *cobra.Command, s *session, deliveryID string) error {
+	out := cmd.OutOrStdout()
+	found, err := s.RunOf(cmd.Context(), deliveryID)
+	if none, ok := errors.AsType[*operator.NoRunError](err); ok {
+		if !f.asJSON {
+			fmt.Fprintln(out)
+		}
+		return writeDelivery(out, none.Delivery, s.Now(), f.asJSON)
+	}
+	if isA[*operator.NotFoundError](err) {
+		return fmt.Errorf("the delivery is acknowledged, but is this the table of the stack at the URL? %w", s.explain(err))
+	}
+	if err != nil {
+		return s.explain(err)
+	}
+	run := found.Run
+	if f.asJSON {
+		run, err = s.follow(cmd.Context(), f.watch, cmd.ErrOrStderr(), run, func(inbox.Run) error { return nil })
+	} else {
+		run, err = s.followShown(cmd.Context(), f.watch, out, cmd.ErrOrStderr(), run, f.expected)
+	}
+	if err != nil {
+		return err
+	}
+	if err := f.writeEnd(cmd, s, operator.Found{Run: run}); err != nil {
+		return err
+	}
+	return ended(cmd.Context(), run)
+}
+
+func (f *sendFlags) writeEnd(cmd *cobra.Command, s *session, found operator.Found) error {
+	switch {
+	case !atRest(found.Run):
+		return nil
+	case f.asJSON:
+		return s.write(cmd, found, true)
+	}
+	fmt.Fprintln(cmd.OutOrStdout(), printable(outcomeOf(found.Run)))
+	return nil
+}
+
+// target is the URL, which must be one that can be posted to. The stack is asked for it only where nothing else names it, or
+// where the command line names the stack: a producer has no AWS credentials.
+func (f *sendFlags) target(cmd *cobra.Command) (string, error) {
+	stack := &f.tables.stack
+	if f.url != "" || stack.name() == "" || stack.given == "" && os.Getenv(urlVariable) != "" {
+		return postable(firstOf(f.url, os.Getenv(urlVariable)))
+	}
+	c, err := connect(cmd.Context())
+	if err != nil {
+		return "", err
+	}
+	if err := stack.load(cmd.Context(), c); err != nil {
+		return "", err
+	}
+	url, _, err := stack.value(urlVariable, deployed.OutputURL)
+	if err != nil {
+		return "", err
+	}
+	return postable(url)
+}
 
 func postable(given string) (string, error) {
 	if given == "" {
@@ -151,7 +247,7 @@ func writeResult(w io.Writer, s signing, r producer.Result, asJSON bool) error {
 	if asJSON {
 		return jsonLine(w, line)
 	}
-	out := sheet{w, widthOf(w)}
+	out := sheet{out: w, width: widthOf(w)}
 	out.put("Delivery", s.ID)
 	out.put("Answer", fmt.Sprintf("%s, at try %d", r.Try, r.Tries))
 	out.put("Means", line.Means)

@@ -172,14 +172,14 @@ func TestANightOnTheLocalStack(t *testing.T) {
 
 	// A hold is placed, the brake lifted; the parked run goes on by itself half a minute later at most.
 	w.does(t, "hold", "add", "case-4", "--scope", "warehouse:wh-17", "--prefix", "pod/wh-17/case-4/", "--reason", "legal_hold")
-	w.says(t, []string{"resume", "--scope", "warehouse:wh-17"}, "is lifted", "go on by themselves")
+	w.says(t, []string{"resume", "--scope", "warehouse:wh-17", "--yes"}, "is lifted", "go on by themselves")
 
 	// Meanwhile another run fails, is seen, mended and retried.
 	w.denied.Store(true)
 	w.deliver(t, "d-2", "r-2")
 	w.until(t, "r-2", in("failed"))
 	w.says(t, []string{"runs"}, "failed", "operator", "cleanup.run/r-2")
-	w.says(t, []string{"show", "r-2"}, "Last error  access_denied", "Read: docs/operations.md, heading access_denied", "custody retry cleanup.run/r-2")
+	w.says(t, []string{"show", "r-2"}, "Last error  access_denied", "Read: docs/operations.md#access_denied", "custody retry cleanup.run/r-2")
 	w.refuses(t, 4, "release refused: cleanup.run/r-2 is failed", "release", "r-2")
 	w.denied.Store(false)
 	w.says(t, []string{"retry", "r-2", "--reason", "role mended", "--by", "alice"}, "cleanup.run/r-2 is pending, by alice")

@@ -44,6 +44,8 @@ func TestShowSaysEverythingAboutARun(t *testing.T) {
 		"State       pending, open since T (4h ago)",
 		"Scope       warehouse:wh-17",
 		"From        delivery d-r-1, received T (4h ago)",
+		"Command     cleanup.run of run_id r-1, warehouse_id wh-17, expired_before T",
+		"Body        sha256 " + bodyHash,
 		"Selection   versions in bucket objects older than T, under",
 		"            pod/wh-17/",
 		"            labels/wh-17/",
@@ -59,12 +61,13 @@ func TestShowSaysEverythingAboutARun(t *testing.T) {
 		"            that it cannot now",
 		"            S3 did not answer",
 		"            Cure: nothing: it goes on by itself when they answer again",
-		"            Read: docs/operations.md, heading unavailable",
-		"Holds       1 in force for its scope and for all; see custody hold list --scope warehouse:wh-17",
+		"            Read: docs/operations.md#unavailable",
+		"Holds       1 in force for its scope and for all",
 		"Next        it is parked; the first sweep behind its next attempt's time wakes it",
 		"            T (in 12m)",
 		"You can     custody dismiss cleanup.run/r-1 --reason '...'",
 		"            custody stop --scope warehouse:wh-17 --reason '...'",
+		"            custody hold list --scope warehouse:wh-17",
 	}
 	if diff := cmp.Diff(want, lines(x.does(t, "show", "r-1"))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -75,7 +78,7 @@ func TestShowSaysEverythingAboutARun(t *testing.T) {
 		}
 	}
 	for line := range strings.Lines(x.with("COLUMNS", "60").does(t, "show", "r-1")) {
-		if len(line) > 61 && !strings.Contains(line, "labels/wh-17/") {
+		if len(line) > 61 && !strings.Contains(line, "labels/wh-17/") && !strings.Contains(line, "            custody stop --scope") {
 			t.Errorf("a line of %d columns where there are 60: %s", len(line)-1, line)
 		}
 	}
@@ -126,7 +129,7 @@ func TestShowOfEachState(t *testing.T) {
 	x.shows(t, "r-failed", "State       failed since T (1m ago)", "Refused     8 versions in this scan",
 		`            AccessDenied: key "pod/wh-17/a\n" version v1`, "            and 3 more; --json names up to 100",
 		"Last error  versions_refused, T (1m ago): S3 refused to delete some versions; they are named below",
-		"            Read: docs/operations.md, heading versions_refused",
+		"            Read: docs/operations.md#versions_refused",
 		"Cause       throttled, T (1m ago): S3 or DynamoDB asked for fewer requests",
 		"You can     custody retry cleanup.run/r-failed", "            custody dismiss cleanup.run/r-failed --reason '...'")
 
@@ -215,11 +218,11 @@ func TestShowAsJSON(t *testing.T) {
 	problem := map[string]any{
 		"category": "unavailable", "message": "S3 did not answer", "at": stamp(run.LastError.At),
 		"means": "S3 or DynamoDB did not answer, or answered that it cannot now", "cure": "nothing: it goes on by itself when they answer again",
-		"read": "docs/operations.md, heading unavailable",
+		"read": "docs/operations.md#unavailable",
 	}
 	want := map[string]any{
 		"run": "cleanup.run/r-1", "command_type": "cleanup.run", "run_key": "r-1", "state": "running", "scope": "warehouse:wh-17",
-		"delivery_id": "d-r-1", "mode": "delete", "slices": 7.0, "attempts": 2.0,
+		"delivery_id": "d-r-1", "body_sha256": bodyHash, "command_hash": "hash", "mode": "delete", "slices": 7.0, "attempts": 2.0,
 		"selection": map[string]any{"bucket": "objects", "prefixes": []any{"pod/wh-17/", "labels/wh-17/"}, "cutoff": stamp(run.Selection.Cutoff)},
 		"lease":     map[string]any{"holder": "worker-1", "expires_at": stamp(run.LeaseExpiresAt), "live": true},
 		"wake":      map[string]any{"at": stamp(run.WakeAt), "count": 2.0},

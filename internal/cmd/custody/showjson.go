@@ -16,6 +16,8 @@ type showObject struct {
 	Scope       string                 `json:"scope"`
 	DeliveryID  string                 `json:"delivery_id"`
 	FoundBy     string                 `json:"found_by_delivery_id,omitempty"`
+	BodySHA256  string                 `json:"body_sha256,omitempty"` // of that delivery; absent where its item has expired
+	CommandHash string                 `json:"command_hash"`
 	Selection   inbox.Selection        `json:"selection"`
 	Mode        inbox.Mode             `json:"mode,omitempty"`
 	Slices      int                    `json:"slices"`
@@ -80,7 +82,7 @@ func (v view) object() showObject {
 	outlook := operator.Next(run, v.now)
 	o := showObject{
 		Run: run.RunKey().String(), CommandType: run.Type, RunKey: run.Key, State: run.State, Scope: run.Scope,
-		DeliveryID: run.DeliveryID, Selection: run.Selection, Mode: run.Mode, Slices: run.Slices, Attempts: run.Attempts,
+		DeliveryID: run.DeliveryID, CommandHash: run.CommandHash, Selection: run.Selection, Mode: run.Mode, Slices: run.Slices, Attempts: run.Attempts,
 		Place:    placeObject{run.Place.Scan, run.Place.Prefix, run.Place.Key, run.Place.Deleted},
 		Counters: run.Counters, Retained: run.Place.Retained, Refused: run.Place.RefusedCount, RefusedList: run.Place.Refused,
 		LastError: problemOf(run.LastError), Cause: problemOf(run.Cause), Operation: run.Operation,
@@ -97,6 +99,9 @@ func (v view) addOptional(o *showObject) {
 	run := v.Run
 	if v.Delivery != nil {
 		o.FoundBy = v.Delivery.ID
+	}
+	if v.origin != nil {
+		o.BodySHA256 = v.origin.BodySHA256
 	}
 	if run.LeaseToken != "" {
 		o.Lease = &leaseObject{run.LeaseToken, run.LeaseExpiresAt, run.LeaseExpiresAt.After(v.now)}

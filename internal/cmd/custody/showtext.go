@@ -17,15 +17,20 @@ type view struct {
 	now          time.Time
 	cover        operator.Cover
 	coverProblem error // why the holds were not read
+
+	origin        *inbox.Delivery // that started it; nil where its item has expired
+	originProblem error
 }
 
 // text writes the run on one screen.
 func (v view) text(s sheet) {
 	run := v.Run
 	s.put("Run", run.RunKey().String())
-	s.put("State", v.state())
+	s.putState("State", v.state())
 	s.put("Scope", run.Scope)
 	s.put("From", fmt.Sprintf("delivery %s, received %s", run.DeliveryID, when(run.ReceivedAt, v.now)), v.foundBy())
+	s.put("Command", producersCommand(run))
+	s.put("Body", v.body(s.width))
 	s.put("Selection", fmt.Sprintf("versions in bucket %s older than %s, under", run.Selection.Bucket, stamp(run.Selection.Cutoff)),
 		strings.Join(run.Selection.Prefixes, "\n"))
 	s.put("Mode", v.mode())
@@ -41,9 +46,9 @@ func (v view) text(s sheet) {
 	s.put("Cause", v.problem(run.Cause)...)
 	s.put("Operator", v.operation())
 	s.put("Holds", v.holds())
-	s.put("Brake", v.brakes()...)
+	s.putAlarm("Brake", v.brakes()...)
 	s.put("Next", v.next())
-	s.put("You can", v.commands()...)
+	s.putWhole("You can", v.commands()...)
 }
 
 func (v view) state() string {
@@ -172,7 +177,7 @@ func (v view) holds() string {
 	case n == 0:
 		return "none in force for its scope or for all"
 	default:
-		return fmt.Sprintf("%d in force for its scope and for all; see custody hold list --scope %s", n, quoted(v.Run.Scope))
+		return fmt.Sprintf("%d in force for its scope and for all", n)
 	}
 }
 
@@ -214,6 +219,9 @@ func (v view) commands() []string {
 	}
 	for _, row := range v.cover.Stops {
 		lines = append(lines, liftCommand(row))
+	}
+	if len(v.cover.Holds) > 0 {
+		lines = append(lines, "custody hold list --scope "+quoted(v.Run.Scope))
 	}
 	return lines
 }

@@ -7,9 +7,11 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -123,6 +125,20 @@ func serve(t *testing.T, h http.Handler) (string, *dynamodb.Client) {
 // ago is a time before now. The tool's clock is the real one, so what is asserted never depends on a second.
 func ago(d time.Duration) time.Time { return time.Now().Add(-d) }
 
+// bodyHash is that of every delivery in these tables.
+const bodyHash = "0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0"
+
+// fits checks that no line is wider, but for what must stay whole.
+func fits(t *testing.T, text string, width int, whole ...string) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		if utf8.RuneCountInString(line) > width && !slices.ContainsFunc(whole, func(w string) bool { return strings.Contains(line, w) }) {
+			t.Errorf("a line of %d columns where there are %d: %s", utf8.RuneCountInString(line), width, line)
+		}
+	}
+}
+
 // has stores a run named after its state, with what change adds.
 func (x *tables) has(t *testing.T, key string, state inbox.State, change func(*inbox.Run)) inbox.Run {
 	t.Helper()
@@ -137,6 +153,7 @@ func (x *tables) has(t *testing.T, key string, state inbox.State, change func(*i
 	}
 	existing, err := x.store.Claim(t.Context(), inbox.Claim{Run: run, Delivery: inbox.Delivery{
 		ID: run.DeliveryID, CommandType: run.Type, RunKey: run.Key, Outcome: inbox.OutcomeAccepted, ReceivedAt: run.ReceivedAt,
+		BodySHA256: bodyHash,
 	}})
 	if err != nil || existing != nil {
 		t.Fatalf("claim: %+v, %v", existing, err)
