@@ -154,7 +154,7 @@ func TestPlanWarnsOfWhatARunWouldMeet(t *testing.T) {
 		!strings.Contains(a.stdout, "1 would go") {
 		t.Errorf("under the brake: exit code %d, stderr %s, stdout\n%s", a.code, a.stderr, a.stdout)
 	}
-	x.does(t, "resume", "--scope", "warehouse:wh-17")
+	x.does(t, "resume", "--scope", "warehouse:wh-17", "--yes")
 	young := []string{"plan", "--type", "cleanup.run", "--warehouse-id", "wh-17", "--expired-before", ago(time.Hour).UTC().Format(time.RFC3339)}
 	a = x.run(t, young...)
 	if a.code != 0 || !strings.Contains(a.stderr, "custody: warning: a delivery with this time is not accepted before ") || !strings.Contains(a.stdout, "1 would go") {
@@ -217,7 +217,7 @@ func TestWhatAPlanNeedsIsNamed(t *testing.T) {
 		args []string
 	}{
 		{1, "the plan is not complete: there is no bucket nowhere; --bucket or CUSTODY_BUCKET names it", planned("--bucket", "nowhere")},
-		{1, "the plan is not complete: a run would fail like this: versioning_off: the versioning of bucket never was never enabled; read docs/operations.md, heading versioning_off",
+		{1, "the plan is not complete: a run would fail like this: versioning_off: the versioning of bucket never was never enabled; read docs/operations.md#versioning_off",
 			planned("--bucket", "never")},
 		{2, "--warehouse-prefixes: CUSTODY_WAREHOUSE_PREFIXES", planned("--warehouse-prefixes", "pod/")},
 		{2, "which command? Give --type, one of cleanup.run, listing.expire, with its fields", []string{"plan"}},

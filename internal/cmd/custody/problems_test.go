@@ -15,7 +15,7 @@ import (
 func commands() map[string][][]string {
 	return map[string][][]string{
 		"inbox": {{"runs"}, {"show", "r-1"}, {"retry", "r-1"}, {"release", "r-1"}, {"dismiss", "r-1", "--reason", "x"}},
-		"holds": {{"hold", "list"}, {"hold", "list", "--scope", "*"}, {"hold", "remove", "a", "--scope", "*", "--yes"}, {"stop", "--reason", "x"}, {"resume"},
+		"holds": {{"hold", "list"}, {"hold", "list", "--scope", "*"}, {"hold", "remove", "a", "--scope", "*", "--yes"}, {"stop", "--reason", "x"}, {"resume", "--yes"},
 			{"hold", "add", "a", "--scope", "*", "--key", "k", "--reason", "other"}},
 	}
 }
