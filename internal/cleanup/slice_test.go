@@ -498,6 +498,8 @@ func TestAHoldThatCannotBeUnderstoodHoldsItsScope(t *testing.T) {
 		"a prefix beside a key, a number": {"prefix": "x", "key": int64(7), "reason": "legal_hold"},
 		"a key that is a number":          {"key": int64(7), "reason": "legal_hold"},
 		"an expiry that is no number":     {"key": "x", "reason": "legal_hold", "expires_at": "soon"},
+		"an expiry that nobody set":       {"key": "x", "reason": "legal_hold", "expires_at": int64(0)},
+		"an expiry before 1970":           {"key": "x", "reason": "legal_hold", "expires_at": int64(-62135596800)},
 		"an unknown reason, not over yet": {"key": "x", "reason": "because", "expires_at": later.Unix() + 1},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -77,7 +77,7 @@ func readHold(scope string, row item) (retention.Hold, error) {
 		hold.Key, hold.Prefix, hold.Reason = "", "", retention.ReasonUnreadableHold
 		return hold, fmt.Errorf(problem, args...)
 	}
-	expires, err := expiry(row["expires_at"])
+	expires, err := holdExpiry(row["expires_at"])
 	if err != nil {
 		return unreadable("%w", err)
 	}
@@ -119,6 +119,16 @@ func stringOr(v types.AttributeValue, fallback string) string {
 		return s.Value
 	}
 	return fallback
+}
+
+// holdExpiry is when a row is over. No hold was over by 1970: a writer that leaves a number at 0 means none, and time to live never
+// removes such a row.
+func holdExpiry(v types.AttributeValue) (time.Time, error) {
+	at, err := expiry(v)
+	if err == nil && v != nil && at.Unix() <= 0 {
+		return time.Time{}, fmt.Errorf("expires_at must be after 1970, it is %d: a hold without an end has none", at.Unix())
+	}
+	return at, err
 }
 
 // expiry reads Unix seconds; the zero time for an attribute that is absent.

@@ -110,16 +110,20 @@ func TestPutNeverReplacesAHoldThatIsInForce(t *testing.T) {
 		t.Errorf("over a hold that has just ended: %+v, %v", there, err)
 	}
 	// A row whose end cannot be understood has none.
-	_, err := db.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String("holds"), Item: map[string]types.AttributeValue{
-		"scope": &types.AttributeValueMemberS{Value: wh17}, "hold_id": &types.AttributeValueMemberS{Value: "odd"},
-		"expires_at": &types.AttributeValueMemberS{Value: "0"},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	second.ID = "odd"
-	if there, err := h.Put(t.Context(), second, now); there == nil || there.Problem == "" || err != nil {
-		t.Errorf("over a row that cannot be understood: %+v, %v", there, err)
+	for sentence, end := range map[string]types.AttributeValue{
+		"text": &types.AttributeValueMemberS{Value: "0"}, "zero": &types.AttributeValueMemberN{Value: "0"}, "negative": &types.AttributeValueMemberN{Value: "-1"},
+	} {
+		_, err := db.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String("holds"), Item: map[string]types.AttributeValue{
+			"scope": &types.AttributeValueMemberS{Value: wh17}, "hold_id": &types.AttributeValueMemberS{Value: sentence},
+			"reason": &types.AttributeValueMemberS{Value: "legal_hold"}, "key": &types.AttributeValueMemberS{Value: "k"}, "expires_at": end,
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		second.ID = sentence
+		if there, err := h.Put(t.Context(), second, now); there == nil || there.Problem == "" || err != nil {
+			t.Errorf("over a row whose end is %s: %+v, %v", sentence, there, err)
+		}
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 // stands there comes back, and nothing was written: a hold is never replaced by another.
 func (h *Holds) Put(ctx context.Context, row retention.Row, now time.Time) (*retention.Row, error) {
 	free := expression.AttributeNotExists(expression.Name(attrHoldID)).
-		Or(expression.Name(attrExpiresAt).LessThanEqual(expression.Value(now.Unix())))
+		Or(expression.Name(attrExpiresAt).Between(expression.Value(1), expression.Value(now.Unix()))) // 0 is not over, see holdExpiry
 	expr, err := expression.NewBuilder().WithCondition(free).Build()
 	if err != nil {
 		return nil, fmt.Errorf("put hold %s of %s: %w", row.ID, row.Scope, err)
