@@ -74,13 +74,6 @@ func meansReason(r retention.Reason) string {
 		return "a hold without a narrower reason covers its key"
 	case retention.ReasonStop:
 		return "the emergency brake was on"
-	}
-	return meansOwnReason(r)
-}
-
-// meansOwnReason explains the reasons that no row of the holds table can give.
-func meansOwnReason(r retention.Reason) string {
-	switch r {
 	case retention.ReasonUnreadableHold:
 		return "a row of the holds table could not be understood, and so holds everything of its scope"
 	case retention.ReasonTag:

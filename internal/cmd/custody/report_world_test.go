@@ -21,8 +21,7 @@ import (
 // buckets are the tables of a stack and, beside them, a local S3 with its two buckets.
 type buckets struct {
 	*tables
-	s3      *s3.Client
-	written int // report objects
+	s3 *s3.Client
 }
 
 func newBuckets(t *testing.T, now func() time.Time) *buckets {
