@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"custody/internal/dynamostore"
 	"custody/internal/inbox"
 	"custody/internal/operator"
 	"custody/internal/report"
@@ -259,6 +260,10 @@ func TestFindReported(t *testing.T) {
 	alone := &operator.Operator{Types: w.Types}
 	if got, err := alone.FindReported(t.Context(), "cleanup.run/r-1"); err != nil || got.Run != nil || got.Key != key {
 		t.Errorf("without a table: %+v, %v", got, err)
+	}
+	broken := &operator.Operator{Inbox: dynamostore.New(w.db, "nowhere"), Types: w.Types}
+	if got, err := broken.FindReported(t.Context(), "cleanup.run/r-1"); err != nil || got.Run != nil || got.Problem == nil {
+		t.Errorf("with a table that cannot be read: %+v, %v", got, err)
 	}
 	for name, want := range map[string]string{
 		"":                "RUN is empty",

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -255,6 +256,30 @@ func TestPlanTakesTheSettingsOfTheStack(t *testing.T) {
 	if !strings.Contains(text, "pod/wh-17/") || !strings.Contains(text, "with tags") {
 		t.Errorf("by the stack that a variable names, which goes behind flags and other variables:\n%s", text)
 	}
+}
+
+// The holds can be read at first and not any more when a batch is decided: it is the table that is named then, and no bucket.
+func TestAPlanNamesTheTableThatFailsInTheMiddle(t *testing.T) {
+	t.Parallel()
+	x := newPlanned(t)
+	x.put(t, "pod/wh-17/a", "")
+	engine := x.env["AWS_ENDPOINT_URL_DYNAMODB"]
+	var asked atomic.Int32
+	url, _ := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if asked.Add(1) > 2 { // the rows of the scope and those for all, which the warnings are made of
+			w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, `{"__type":"com.amazonaws.dynamodb#AccessDeniedException","message":"m"}`)
+			return
+		}
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			panic(err)
+		}
+		passOn(w, r, engine, body)
+	}))
+	x.with("AWS_ENDPOINT_URL_DYNAMODB", url, "AWS_MAX_ATTEMPTS", "1").refuses(t, 1,
+		"the plan is not complete: the AWS credentials may not do this with table holds; AWS_PROFILE chooses others: holds of warehouse:wh-17", planned()...)
 }
 
 // What a dry run of the very command selects is what was planned, on the whole local stack.
