@@ -82,11 +82,11 @@ func TestTheOutlineOfARun(t *testing.T) {
 	h.Mode, h.Slice, h.Scan = report.ModeDryRun, 1, 1
 	later := selected("pod/wh-17/b")
 	later.At = start().Add(time.Hour)
-	first := decoded(t)(selection(t, h, selected("pod/wh-17/a"), later))
+	first := decoded(t)(selection(t, h, later, selected("pod/wh-17/a")))
 	released := h
 	released.Mode, released.Slice, released.Scan, released.Prefixes = report.ModeDelete, 3, 2, []string{"pod/wh-17/"}
 	last := became("pod/wh-17/a", report.FateDeleted)
-	last.At = start().Add(2 * time.Hour)
+	last.At = start().Add(time.Hour / 2)
 	second := decoded(t)(outcome(t, released, last))
 	for name, order := range map[string][]report.Object{"in order": {first, second}, "the other way round": {second, first}} {
 		var o report.Outline
@@ -97,7 +97,7 @@ func TestTheOutlineOfARun(t *testing.T) {
 		want := report.Outline{
 			Scopes: []string{"warehouse:wh-17"}, Modes: []report.Mode{report.ModeDryRun, report.ModeDelete}, Buckets: []string{"objects"},
 			Prefixes: []string{"labels/wh-17/", "pod/wh-17/"}, Cutoffs: []time.Time{h.Cutoff},
-			Objects: 2, Lines: 3, Slices: 3, Scans: 2, First: start(), Last: start().Add(2 * time.Hour),
+			Objects: 2, Lines: 3, Slices: 3, Scans: 2, First: start(), Last: start().Add(time.Hour),
 		}
 		if diff := cmp.Diff(want, o, cmp.FilterPath(func(p cmp.Path) bool { return p.String() == "modes" }, cmp.Ignore())); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
