@@ -129,7 +129,9 @@ func (f *reportFlags) writeRun(cmd *cobra.Command, reports operator.Reports, d d
 	if err != nil {
 		return fmt.Errorf("keep the report for a moment: %w", err)
 	}
-	defer func() { _ = os.Remove(shelf.Name()) }()
+	if os.Remove(shelf.Name()) != nil { // where open files cannot be removed; elsewhere it is gone with the process, whatever ends that
+		defer func() { _ = os.Remove(shelf.Name()) }()
+	}
 	defer shelf.Close()
 	if d.Audit, err = operator.ReadAudit(cmd.Context(), reports, d.Key, shelf); err != nil {
 		return err
