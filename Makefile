@@ -19,7 +19,7 @@ STRIPPED  := -trimpath -buildvcs=false -ldflags "-s -w"
 NORPC     := -tags lambda.norpc
 
 # Of a package, with the time that everything in it takes on two slow cores many times over.
-TIMEOUT   ?= 10m
+TIMEOUT   ?= 20m
 FUZZTIME  ?= 30s
 
 # The linter and the vulnerability check are built from source at these versions, outside of go.mod and of the checkout.
@@ -146,6 +146,12 @@ fuzz: ## Fuzz every decoder and verifier, FUZZTIME each (30s)
 	    $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1000x "$$package"; \
 	  done; \
 	done; echo "fuzz: $$count targets"; test "$$count" -gt 0
+
+# ---- docs ----
+
+.PHONY: docs
+docs: ## Write docs/custody.md, which is the tool's own help
+	CUSTODY_TEST_WRITE_MANUAL=yes $(GO) test -count=1 -run '^TestTheManualIsTheHelp$$' ./internal/cmd/custody
 
 # ---- check ----
 
