@@ -103,6 +103,9 @@ func moveBoth(t *testing.T, rt *rapid.T, store *dynamostore.Store, memory *inbox
 		c = fitting(*before, move, c)
 		c.Ceiling = before.Attempts + rapid.IntRange(0, 1).Draw(rt, "left")
 	}
+	if before.Operation != nil && rapid.Bool().Draw(rt, "the last operation again") {
+		c.Operation = *before.Operation
+	}
 	theirs, theirErr := store.Move(t.Context(), key, move, c)
 	ours, ourErr := memory.Move(t.Context(), key, move, c)
 	if diff := gocmp.Diff(theirs, ours); diff != "" {

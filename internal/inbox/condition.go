@@ -43,5 +43,11 @@ func noLiveLease() Condition {
 	return anyOf(absent(AttrLeaseExpiresAt), atMost(AttrLeaseExpiresAt, ParamNow))
 }
 
+// notMade: this very operation is not the last one that was made with the run. A request whose answer was lost is repeated, and the
+// repetition may come when the run has run to its next end: it would start it once more, and nobody asked for that.
+func notMade() Condition {
+	return anyOf(absent(AttrOperation), notEqual(AttrOperation, ParamOperation))
+}
+
 // mine: the lease is still the one this worker took. A worker that lost it is refused at its next write.
 func mine() Condition { return equal(AttrLeaseToken, ParamToken) }

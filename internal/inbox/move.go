@@ -181,7 +181,7 @@ func Wake() Move {
 func Retry() Move {
 	return Move{
 		Name: MoveRetry, By: ActorOperator, From: []State{StateFailed}, To: StatePending,
-		If:   all(),
+		If:   notMade(),
 		Then: restart(),
 	}
 }
@@ -190,7 +190,7 @@ func Retry() Move {
 func Release() Move {
 	return Move{
 		Name: MoveRelease, By: ActorOperator, From: []State{StateRecorded, StateDone}, To: StatePending,
-		If:   anyOf(equal(AttrState, ParamRecorded), equal(AttrMode, ParamDryRun)),
+		If:   all(anyOf(equal(AttrState, ParamRecorded), equal(AttrMode, ParamDryRun)), notMade()),
 		Then: restart(clearOf(AttrMode), put(AttrCounters, ParamNoCounters)),
 	}
 }

@@ -94,7 +94,7 @@ type LastError struct {
 	At       time.Time `json:"at"`
 }
 
-// Operation is what an operator did to a run.
+// Operation is what an operator did to a run. Two that are equal in everything, to the millisecond, are one that was sent twice.
 type Operation struct {
 	Move   string    `json:"move"` // retry, release or dismiss
 	By     string    `json:"by"`

@@ -201,9 +201,7 @@ func (o *observer) moved(x exchange, c change) {
 		o.violate("%s changed what a claim fixes of %s", x.call, c.pk)
 	}
 	if wake := c.new.text("wake"); wake != "" && wake != c.old.text("wake") {
-		// The SDK may repeat an operator's move whose answer was lost after the run has come to its next end: a known gap, which
-		// restarts the run once more.
-		if run.wakes[wake] && x.process.function != Operator {
+		if run.wakes[wake] {
 			o.violate("%s gave %s the wake %q a second time: the record that carried it first would start a slice", x.call, c.pk, wake)
 		}
 		run.wakes[wake] = true

@@ -165,6 +165,65 @@ func TestAMoveWhoseAnswerWasLostIsKnownAgain(t *testing.T) {
 	}
 }
 
+// lateAgain makes the move and loses its answer; the SDK makes it again when the run has come to its next end.
+type lateAgain struct {
+	operator.Inbox
+	end func()
+}
+
+func (l lateAgain) Move(ctx context.Context, key inbox.RunKey, m inbox.Move, c inbox.Change) (inbox.Run, error) {
+	if _, err := l.Inbox.Move(ctx, key, m, c); err != nil {
+		return inbox.Run{}, err
+	}
+	l.end()
+	return l.Inbox.Move(ctx, key, m, c)
+}
+
+func TestARepetitionBehindTheNextEndStartsNothing(t *testing.T) {
+	t.Parallel()
+	for move, ended := range map[string]inbox.State{inbox.MoveRetry: inbox.StateFailed, inbox.MoveRelease: inbox.StateDone} {
+		t.Run(move, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			run := runIn(ended)
+			run.Mode = inbox.ModeDryRun
+			w.has(t, run)
+			w.Inbox = lateAgain{w.Inbox, func() { w.slice(t, ended) }}
+			after, err := moveFuncs()[move](w.Operator, t.Context(), key, "alice", "mended")
+			if err != nil || after.State != ended || after.Operation == nil || after.Operation.By != "alice" {
+				t.Errorf("%+v, error %v", after, err)
+			}
+			if got := w.stored(t); got.State != ended || got.Wake != "" {
+				t.Errorf("the run was started once more: %+v", got)
+			}
+			// Another one, a moment later, is meant.
+			w.Inbox = w.store
+			w.Now = func() time.Time { return now.Add(time.Millisecond) }
+			if after, err := moveFuncs()[move](w.Operator, t.Context(), key, "alice", "mended"); err != nil || after.State != inbox.StatePending {
+				t.Errorf("%+v, error %v", after, err)
+			}
+		})
+	}
+}
+
+// slice works the run to its end, as a dry run.
+func (w *world) slice(t *testing.T, end inbox.State) {
+	t.Helper()
+	c := inbox.Change{
+		Now: now, Token: "t", LeaseExpiresAt: now.Add(time.Minute), Record: "1", Wake: "wake-2", Ceiling: 12, Mode: inbox.ModeDryRun,
+		Place: inbox.StartPlace(), TTL: 7, Err: inbox.LastError{Category: inbox.CategoryAccessDenied, Message: "no", At: now},
+	}
+	last := inbox.Complete()
+	if end == inbox.StateFailed {
+		last = inbox.Fail()
+	}
+	for _, m := range []inbox.Move{inbox.Acquire(), last} {
+		if _, err := w.store.Move(t.Context(), key, m, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestMovesAreCheckedBeforeAnythingIsWritten(t *testing.T) {
 	t.Parallel()
 	for sentence, test := range map[string]struct{ by, reason, want string }{

@@ -180,6 +180,10 @@ func writeMove(w io.Writer, m moveCommand, run inbox.Run, asJSON bool) error {
 		return jsonLine(w, moveLine{Move: op.Move, Run: run.RunKey().String(), State: run.State, Scope: run.Scope, By: op.By, Reason: op.Reason, At: op.At,
 			Outcome: outcomeMoved})
 	}
-	fmt.Fprintf(w, "%s is %s, by %s: %s\n", run.RunKey(), run.State, op.By, m.done)
+	done := m.done
+	if m.name != inbox.MoveDismiss && run.State != inbox.StatePending {
+		done = "the " + m.name + " was made, and its answer came late: this is where it led by now"
+	}
+	fmt.Fprintf(w, "%s is %s, by %s: %s\n", run.RunKey(), run.State, op.By, done)
 	return nil
 }

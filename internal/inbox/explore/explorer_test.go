@@ -2,6 +2,7 @@ package explore_test
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"custody/internal/inbox"
@@ -211,6 +212,7 @@ func (x *explorer) sweepNow(s state) (state, bool) {
 func (x *explorer) operate(s state) {
 	change := inbox.Change{Now: now, NewWake: newWake, TTL: 1, Operation: inbox.Operation{By: "operator", At: now}}
 	for _, o := range operations {
+		x.repeat(s, o.move, change, o.may(states[s.run.state], modes[s.run.mode]))
 		next := s
 		_, ok := x.write(&next, nobody, o.move, change)
 		x.require(ok == o.may(states[s.run.state], modes[s.run.mode]), "a %s run (%s) answers %t to %s", states[s.run.state], modes[s.run.mode], ok, o.move.Name)
@@ -221,6 +223,31 @@ func (x *explorer) operate(s state) {
 		if o.move.Name == inbox.MoveRetry && s.world.stubborn == versionThere {
 			next.world.stubborn = versionMended
 			x.emit(choice, "operator", "mends what S3 refused, and retries", next)
+		}
+	}
+}
+
+// repeat asks whether a move is made of a run with which another operation was made before, and whether its own repetition, whose
+// answer was lost, starts the run once more when it comes this late. The state need not know which operation was the last one.
+func (x *explorer) repeat(s state, move inbox.Move, c inbox.Change, may bool) {
+	if move.To != inbox.StatePending || !move.Leaves(states[s.run.state]) {
+		return // dismissed is final, and from elsewhere the move is refused whatever came before
+	}
+	m, c := x.rewrite(x.table[move.Name], c)
+	other := c.Operation
+	other.By = "another operator"
+	for _, last := range []inbox.Operation{other, c.Operation} {
+		was := s.run.expand()
+		was.Operation = &last
+		x.store.Set(was)
+		_, err := x.store.Move(x.ctx, runKey, m, c)
+		x.store.Drain()
+		_, refused := errors.AsType[*inbox.Refused](err)
+		x.require(refused || err == nil, "%v", err)
+		if last == c.Operation {
+			x.require(refused, "the repeated request of a %s is taken for another one", move.Name)
+		} else {
+			x.require(refused != may, "a %s run (%s) answers %t to a %s behind another operation", was.State, was.Mode, !refused, move.Name)
 		}
 	}
 }

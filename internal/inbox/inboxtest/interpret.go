@@ -131,7 +131,13 @@ func holds(k inbox.Condition, r *inbox.Run, c inbox.Change) bool {
 }
 
 // compare orders a stored attribute against a value; false where they are of different types, which DynamoDB never orders.
+// Maps it only tells apart.
 func compare(attr, v any) (int, bool) {
+	if a, isOperation := attr.(**inbox.Operation); isOperation {
+		b, ok := v.(inbox.Operation)
+		b.At = stored(b.At)
+		return 0, ok && **a == b
+	}
 	if a, isText := text(attr); isText {
 		b, ok := text(v)
 		return cmp.Compare(a, b), ok
