@@ -166,7 +166,7 @@ func TestDocsHaveTheFieldsOfEveryLine(t *testing.T) {
 	})
 	tel.Slice(t.Context(), inbox.SliceSummary{
 		Record: "r", Run: key, Scope: "s", Outcome: inbox.SliceCompleted, Mode: inbox.ModeDelete, Category: "c", Problem: "p",
-		Retained: map[string]int64{"other": 1}, InboxToCompletion: time.Second,
+		Retained: map[string]int64{"other": 1}, RefusedVersions: []inbox.RefusedVersion{{Key: "k"}}, InboxToCompletion: time.Second,
 	})
 	tel.Sweep(t.Context(), inbox.SweepSummary{Counted: true, ReservationsRead: true, Problem: "p"})
 	tel.Canary(t.Context(), inbox.Canary{

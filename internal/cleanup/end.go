@@ -91,7 +91,8 @@ func bounded(message string) string {
 func (s *slice) count() {
 	done := s.ledger.slice
 	s.summary.Scan = s.ledger.place.Scan
-	s.summary.Listed, s.summary.Deleted, s.summary.Absent, s.summary.Refused = done.listed, done.deleted, done.absent, done.refused
+	s.summary.Listed, s.summary.Deleted, s.summary.Absent = done.listed, done.deleted, done.absent
+	s.summary.Refused, s.summary.RefusedVersions = done.refused.refusedCount, done.refused.refused
 	s.summary.Retained = words(done.retained)
 }
 

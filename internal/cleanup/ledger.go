@@ -72,8 +72,9 @@ type ledger struct {
 
 // sliceCounts is what this slice did, for its log line.
 type sliceCounts struct {
-	listed, deleted, absent, refused int64
-	retained                         map[retention.Reason]int64
+	listed, deleted, absent int64
+	refused                 tally // by name, too
+	retained                map[retention.Reason]int64
 }
 
 func newLedger(place inbox.Place, counters inbox.Counters) *ledger {
@@ -165,7 +166,7 @@ func (l *ledger) refused(k *keyWork, v retention.Version, code string) *candidat
 	}
 	k.tally.refuse(v, code)
 	l.counters.Selected++
-	l.slice.refused++
+	l.slice.refused.refuse(v, code)
 	return l.settle(k)
 }
 

@@ -301,6 +301,9 @@ func TestVersionsThatS3RefusesDoNotStopTheOthersAndFailTheRunAtTheEndOfTheScan(t
 		t.Errorf("left in the bucket (-want +got):\n%s", diff)
 	}
 	run := w.run()
+	if diff := cmp.Diff(run.Place.Refused, got.RefusedVersions); diff != "" || got.Refused != 1 {
+		t.Errorf("%d refused in the log's line (-item +line):\n%s", got.Refused, diff)
+	}
 	if diff := cmp.Diff([]inbox.RefusedVersion{{Key: "pod/wh-17/b", VersionID: stuck, Code: "AccessDenied"}}, run.Place.Refused); diff != "" {
 		t.Errorf("refused versions of the item (-want +got):\n%s", diff)
 	}

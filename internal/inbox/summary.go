@@ -59,6 +59,7 @@ type SliceSummary struct {
 	Scan, Slices, Attempts           int
 	Pages, Batches                   int
 	Listed, Deleted, Absent, Refused int64
+	RefusedVersions                  []RefusedVersion // the first MaxRefusedNames of them
 	Retained                         map[string]int64 // by reason
 
 	Duration          time.Duration

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/google/go-cmp/cmp"
@@ -182,6 +183,33 @@ func TestAFailedRequestHasACategoryAndIsNotRepeated(t *testing.T) {
 			}
 			if n.Load() != 1 {
 				t.Errorf("%d requests were sent, want 1", n.Load())
+			}
+		})
+	}
+}
+
+// The SDK as functions use it sends again by itself what may pass. A delete that it sent again would rest on holds that were read
+// for the first try.
+func TestAClientThatRepeatsItsRequestsRepeatsNoDelete(t *testing.T) {
+	t.Parallel()
+	for name, key := range map[string]string{"together with others": "a", "alone": "a\x01"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			once, n := answering(t, 503, xml.Header+"<Error><Code>SlowDown</Code><Message>m</Message></Error>")
+			sdk := s3.New(once.Options(), func(o *s3.Options) {
+				o.RetryMaxAttempts = 3
+				o.Retryer = retry.NewStandard(func(r *retry.StandardOptions) {
+					r.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return 0, nil })
+				})
+			})
+			c := s3versions.New(sdk, "", time.Now)
+			_, _ = c.Delete(t.Context(), bucket, []retention.Version{{Key: key, ID: "1"}}, later())
+			if sent := n.Swap(0); sent != 1 {
+				t.Errorf("%d delete requests were sent, want 1", sent)
+			}
+			// Without that the test would show nothing: its other requests are sent again.
+			if _, err := c.Page(t.Context(), bucket, "", retention.Marker{}); err == nil || n.Load() != 3 {
+				t.Errorf("%d listings were sent, error %v, want 3 and an error", n.Load(), err)
 			}
 		})
 	}

@@ -289,6 +289,27 @@ func TestMarksThatCannotBeReadAreAnErrorForAll(t *testing.T) {
 	}
 }
 
+// Off is the only word that lets a version go; one that S3 may add some day holds until somebody has read what it means.
+func TestALegalHoldOfAnUnknownWordHolds(t *testing.T) {
+	t.Parallel()
+	for word, want := range map[string]bool{"ON": true, "OFF": false, "PAUSED": true} {
+		sdk := lockable(t, locals3.Options{}, func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if reading("legal-hold")(r) {
+					_, _ = w.Write([]byte("<LegalHold><Status>" + word + "</Status></LegalHold>"))
+					return
+				}
+				next.ServeHTTP(w, r)
+			})
+		})
+		vs := []retention.Version{{Key: "a", ID: put(t, sdk, "a")}}
+		got, err := s3versions.New(sdk, "", time.Now).Marks(t.Context(), bucket, vs, both)
+		if err != nil || len(got) != 1 || got[0].LegalHold != want {
+			t.Errorf("%s: marks %+v, error %v, want a legal hold: %v", word, got, err, want)
+		}
+	}
+}
+
 func TestALockAnswerWithoutWhatItIsForIsAnError(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ selector, body string }{

@@ -25,6 +25,18 @@ func (f *fields) text(name, value string) {
 	}
 }
 
+// texts is a list, each of its texts cut like one of its own; an empty list is left out.
+func (f *fields) texts(name string, values []string) {
+	if len(values) == 0 {
+		return
+	}
+	short := make([]string, len(values))
+	for i, v := range values {
+		short[i] = shorten(v, maxText)
+	}
+	*f = append(*f, slog.Any(name, short))
+}
+
 func (f *fields) problem(value string) {
 	if value != "" {
 		*f = append(*f, slog.String("problem", shorten(value, maxProblem)))

@@ -24,7 +24,7 @@ func TestSummariesHoldNothingThatMustNotBeLogged(t *testing.T) {
 		"delivery": {inbox.DeliverySummary{},
 			"DeliveryID KeyID CommandType RunKey Scope ReservationID Outcome Status Signature Problem BodyBytes Age AckLatency Panicked"},
 		"slice": {inbox.SliceSummary{},
-			"Record Run Scope Outcome Mode Category Problem Scan Slices Attempts Pages Batches Listed Deleted Absent Refused Retained Duration InboxToCompletion"},
+			"Record Run Scope Outcome Mode Category Problem Scan Slices Attempts Pages Batches Listed Deleted Absent Refused RefusedVersions Retained Duration InboxToCompletion"},
 		"sweep": {inbox.SweepSummary{},
 			"Open Failed Recorded Counted OldestOpenAge Woken GivenUp Refused BadRows Errors Limited OldestOverdue ReservationsRead Problem Duration"},
 		"canary":             {inbox.Canary{}, "Key Outcome Category Problem Versions Duration"},

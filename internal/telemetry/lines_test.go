@@ -73,6 +73,7 @@ func TestWideLines(t *testing.T) {
 				s := yielded()
 				s.Outcome, s.Category, s.Problem = inbox.SliceParked, inbox.CategoryThrottled, "slow down"
 				s.InboxToCompletion = time.Minute
+				s.RefusedVersions = []inbox.RefusedVersion{{Key: "pod/wh-17/a\n", VersionID: "v1", Code: "AccessDenied"}}
 				tel.Slice(t.Context(), s)
 			},
 			map[string]any{
@@ -80,7 +81,8 @@ func TestWideLines(t *testing.T) {
 				"record": "s-1", "run": "cleanup.run/r-1", "scope": "warehouse:wh-17", "outcome": "parked", "mode": "delete",
 				"category": "throttled", "problem": "slow down", "scan": 1.0, "slices": 2.0, "attempts": 0.0, "pages": 3.0, "batches": 4.0,
 				"listed": 3000.0, "deleted": 2900.0, "absent": 7.0, "refused": 1.0,
-				"retained": map[string]any{"legal_hold": 60.0, "current": 32.0}, "duration_ms": 1500.0, "inbox_to_completion_s": 60.0,
+				"refused_versions": []any{`AccessDenied v1 "pod/wh-17/a\n"`},
+				"retained":         map[string]any{"legal_hold": 60.0, "current": 32.0}, "duration_ms": 1500.0, "inbox_to_completion_s": 60.0,
 			},
 		},
 		"a sweep": {

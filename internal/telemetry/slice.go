@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -54,12 +55,23 @@ func sliceFields(s inbox.SliceSummary) fields {
 	} {
 		f.number(n.name, n.value)
 	}
+	f.texts("refused_versions", refusedVersions(s.RefusedVersions))
 	f.counts("retained", byReason(s.Retained))
 	f.milliseconds("duration_ms", s.Duration)
 	if s.InboxToCompletion != 0 {
 		f.seconds("inbox_to_completion_s", s.InboxToCompletion)
 	}
 	return f
+}
+
+// refusedVersions names each with what S3 said, for whoever is paged and has the log before the item. A key is quoted: it may hold
+// anything.
+func refusedVersions(vs []inbox.RefusedVersion) []string {
+	names := make([]string, len(vs))
+	for i, v := range vs {
+		names[i] = fmt.Sprintf("%s %s %q", v.Code, v.VersionID, v.Key)
+	}
+	return names
 }
 
 // worked tells a slice that had the lease.
