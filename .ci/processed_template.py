@@ -28,7 +28,7 @@ ANY_RESOURCE = {
 
 # Types that can grant something beside the roles' own policies.
 GRANTING_TYPES = {"AWS::IAM::ManagedPolicy", "AWS::IAM::Policy", "AWS::IAM::UserPolicy", "AWS::IAM::GroupPolicy", "AWS::IAM::User",
-                  "AWS::S3::BucketPolicy", "AWS::SQS::QueuePolicy", "AWS::SecretsManager::ResourcePolicy", "AWS::Lambda::LayerVersionPermission"}
+                  "AWS::SQS::QueuePolicy", "AWS::SecretsManager::ResourcePolicy", "AWS::Lambda::LayerVersionPermission"}
 
 
 class NoManagedPolicies:
@@ -86,6 +86,10 @@ def rights(resources):
     for name, resource in resources.items():
         if resource["Type"] in GRANTING_TYPES:
             yield f"{name} is a {resource['Type']}"
+        if resource["Type"] == "AWS::S3::BucketPolicy":
+            for statement in as_list(resource["Properties"]["PolicyDocument"]["Statement"]):
+                if statement["Effect"] != "Deny":
+                    yield f"{name} {statement.get('Sid', '')} does more than refuse"
 
 
 def url_permissions(resources):

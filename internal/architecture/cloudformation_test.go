@@ -17,7 +17,7 @@ type object = map[string]any
 
 // template is template.yaml.
 type template struct {
-	Parameters, Conditions, Resources, Outputs, Mappings, Globals, Metadata object
+	Parameters, Conditions, Resources, Outputs, Mappings, Globals, Metadata, Rules object
 }
 
 func readTemplate(t *testing.T) template {
@@ -29,7 +29,7 @@ func readTemplate(t *testing.T) template {
 	whole := plain(t, document.Content[0]).(object)
 	section := func(name string) object { return whole[name].(object) }
 	return template{section("Parameters"), section("Conditions"), section("Resources"), section("Outputs"), section("Mappings"),
-		section("Globals"), section("Metadata")}
+		section("Globals"), section("Metadata"), section("Rules")}
 }
 
 func readRoot(t *testing.T, file string) string {

@@ -69,16 +69,18 @@ func TestTemplateFunctionsRunAsAgreed(t *testing.T) {
 		title := strings.ToUpper(local.Name[:1]) + local.Name[1:]
 		p := tpl.properties(local.LogicalID)
 		want := object{
-			"Role":          object{"Fn::GetAtt": title + "Role.Arn"},
-			"Timeout":       int(local.Timeout.Seconds()),
-			"MemorySize":    object{"Ref": title + "Memory"},
-			"LoggingConfig": object{"LogGroup": object{"Ref": title + "LogGroup"}, "LogFormat": "JSON", "SystemLogLevel": "INFO", "ApplicationLogLevel": object{"Ref": "LogLevel"}},
+			"Role":    object{"Fn::GetAtt": title + "Role.Arn"},
+			"Timeout": int(local.Timeout.Seconds()),
+			// Unset by default: an account with a small limit could not deploy.
+			"ReservedConcurrentExecutions": object{"Fn::If": []any{"Cap" + title, object{"Ref": title + "Concurrency"}, object{"Ref": "AWS::NoValue"}}},
+			"MemorySize":                   object{"Ref": title + "Memory"},
+			"LoggingConfig":                object{"LogGroup": object{"Ref": title + "LogGroup"}, "LogFormat": "JSON", "SystemLogLevel": "INFO", "ApplicationLogLevel": object{"Ref": "LogLevel"}},
 		}
 		if local.Name == "cleanup" {
 			want["RecursiveLoop"] = "Allow" // it writes the table that triggers it, and is meant to
 		}
 		got := maps.Clone(p)
-		for _, elsewhere := range []string{"Description", "Environment", "ReservedConcurrentExecutions"} {
+		for _, elsewhere := range []string{"Description", "Environment"} {
 			delete(got, elsewhere)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -86,6 +88,13 @@ func TestTemplateFunctionsRunAsAgreed(t *testing.T) {
 		}
 		if memory := at(tpl.Parameters, title+"Memory", "Default"); memory != local.Memory {
 			t.Errorf("%s has %v MB, locally %d", title, memory, local.Memory)
+		}
+		if reserved := at(tpl.Parameters, title+"Concurrency", "Default"); reserved != "" {
+			t.Errorf("%s reserves %v executions by default", title, reserved)
+		}
+		unset := object{"Fn::Not": []any{object{"Fn::Equals": []any{object{"Ref": title + "Concurrency"}, ""}}}}
+		if diff := cmp.Diff(unset, tpl.Conditions["Cap"+title]); diff != "" {
+			t.Errorf("the condition Cap%s (-want +got):\n%s", title, diff)
 		}
 	}
 }

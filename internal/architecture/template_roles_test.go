@@ -139,6 +139,12 @@ func TestTemplateHasNoOtherGrants(t *testing.T) {
 		switch kind := tpl.resource(id)["Type"].(string); {
 		// Looked at by tests of their own.
 		case kind == "AWS::IAM::Role", kind == "AWS::IAM::RolePolicy", kind == "AWS::Lambda::Permission":
+		case kind == "AWS::S3::BucketPolicy":
+			for _, statement := range list(at(tpl.properties(id)["PolicyDocument"], "Statement")) {
+				if at(statement, "Effect") != "Deny" {
+					t.Errorf("%s does more than refuse: %v", id, statement)
+				}
+			}
 		case strings.HasPrefix(kind, "AWS::IAM::"), strings.HasSuffix(kind, "Policy"), kind == "AWS::Serverless::Connector":
 			t.Errorf("%s is a %s", id, kind)
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -114,6 +115,55 @@ func TestTemplateParametersExplainThemselves(t *testing.T) {
 				t.Errorf("the default of %s, %q, is not allowed", name, p["Default"])
 			}
 		}
+	}
+}
+
+// A pattern cannot say how long a duration may be, so who chooses one has to read it where it is asked for.
+func TestTemplateParametersNameTheBoundsOfADuration(t *testing.T) {
+	t.Parallel()
+	tpl, seen := readTemplate(t), 0
+	bounds := regexp.MustCompile(`[1-9][0-9]*(h|ms|m|s)\b`)
+	for _, s := range config.Settings() {
+		if !s.Template || s.Shortest == 0 {
+			continue
+		}
+		seen++
+		description, refusal := describe(tpl, s.Parameter()), text(at(tpl.Parameters, s.Parameter(), "ConstraintDescription"))
+		for _, bound := range bounds.FindAllString(s.Allowed, -1) {
+			d, err := time.ParseDuration(bound)
+			if err != nil || d != s.Shortest && d != s.Longest {
+				continue
+			}
+			if !strings.Contains(description, bound) || !strings.Contains(refusal, bound) {
+				t.Errorf("%s is allowed %s; its description or its refusal does not name %s", s.Parameter(), s.Allowed, bound)
+			}
+		}
+	}
+	if seen == 0 {
+		t.Error("no setting is a duration with bounds")
+	}
+}
+
+// What is about two parameters at once no pattern can say, and a function's start would say it after the deployment.
+func TestTemplateRefusesReportsInTheBucketThatIsCleanedUp(t *testing.T) {
+	t.Parallel()
+	want := object{"ReportsLieElsewhere": []any{
+		object{"Fn::Not": []any{object{"Fn::Equals": []any{object{"Ref": "ReportBucket"}, object{"Ref": "Bucket"}}}}},
+	}}
+	got := object{}
+	rules := readTemplate(t).Rules
+	for name := range rules {
+		var asserted []any
+		for _, assertion := range list(at(rules, name, "Assertions")) {
+			asserted = append(asserted, at(assertion, "Assert"))
+			if text(at(assertion, "AssertDescription")) == "" {
+				t.Errorf("%s does not say what is wrong", name)
+			}
+		}
+		got[name] = asserted
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("rules (-want +got):\n%s", diff)
 	}
 }
 

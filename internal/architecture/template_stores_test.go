@@ -19,7 +19,7 @@ import (
 func TestTemplateStoresSurviveTheStack(t *testing.T) {
 	t.Parallel()
 	tpl := readTemplate(t)
-	for _, id := range []string{"InboxTable", "HoldsTable", "OwnReservationsTable", "KeyringSecret", "ReportsBucket"} {
+	for _, id := range []string{"InboxTable", "HoldsTable", "OwnReservationsTable", "KeyringSecret", "ReportsBucket", "ReportsBucketPolicy"} {
 		resource := tpl.resource(id)
 		if resource["DeletionPolicy"] != "Retain" || resource["UpdateReplacePolicy"] != "Retain" {
 			t.Errorf("%s is not retained: %v, %v", id, resource["DeletionPolicy"], resource["UpdateReplacePolicy"])
@@ -84,6 +84,34 @@ func TestTemplateDeadLettersAreKeptEncryptedForAsLongAsSQSCan(t *testing.T) {
 	want := object{"SqsManagedSseEnabled": true, "MessageRetentionPeriod": 14 * 24 * 3600}
 	if diff := cmp.Diff(want, readTemplate(t).properties("DeadLetterQueue")); diff != "" {
 		t.Errorf("queue (-want +got):\n%s", diff)
+	}
+}
+
+// The audit trail says whose objects were deleted: nobody may read it by the way, and nobody write over it unseen.
+func TestTemplateReportsAreEncryptedVersionedAndNotPublic(t *testing.T) {
+	t.Parallel()
+	tpl := readTemplate(t)
+	want := object{
+		"BucketEncryption": object{"ServerSideEncryptionConfiguration": []any{
+			object{"ServerSideEncryptionByDefault": object{"SSEAlgorithm": "AES256"}}}},
+		"OwnershipControls": object{"Rules": []any{object{"ObjectOwnership": "BucketOwnerEnforced"}}},
+		"PublicAccessBlockConfiguration": object{"BlockPublicAcls": true, "BlockPublicPolicy": true, "IgnorePublicAcls": true,
+			"RestrictPublicBuckets": true},
+		"VersioningConfiguration": object{"Status": "Enabled"},
+	}
+	if diff := cmp.Diff(want, tpl.properties("ReportsBucket")); diff != "" {
+		t.Errorf("report bucket (-want +got):\n%s", diff)
+	}
+	wantPolicy := object{"Bucket": object{"Ref": "ReportsBucket"}, "PolicyDocument": object{"Version": "2012-10-17", "Statement": []any{object{
+		"Sid": "RefusePlainText", "Effect": "Deny", "Principal": "*", "Action": "s3:*",
+		"Resource":  []any{object{"Fn::GetAtt": "ReportsBucket.Arn"}, object{"Fn::Sub": "${ReportsBucket.Arn}/*"}},
+		"Condition": object{"Bool": object{"aws:SecureTransport": "false"}},
+	}}}}
+	if diff := cmp.Diff(wantPolicy, tpl.properties("ReportsBucketPolicy")); diff != "" {
+		t.Errorf("report bucket's policy (-want +got):\n%s", diff)
+	}
+	if condition := tpl.resource("ReportsBucketPolicy")["Condition"]; condition != "MakeReportBucket" {
+		t.Errorf("the policy is made under the condition %v", condition)
 	}
 }
 

@@ -2,7 +2,6 @@ package config
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"net/netip"
 	"regexp"
@@ -10,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"custody/internal/command"
 )
 
 const maxDuration = time.Duration(math.MaxInt64)
@@ -98,20 +95,6 @@ func bucketNotAddress(value string) error {
 	}
 	if strings.Contains(value, "..") {
 		return errors.New("has two dots in a row")
-	}
-	return nil
-}
-
-// knownScopes refuses a scope that no command type makes: it would enable nothing, silently.
-func knownScopes(value string) error {
-	if value == "" || value == "*" {
-		return nil
-	}
-	for scope := range strings.SplitSeq(value, ",") {
-		if !command.ValidScope(scope) { // the pattern holds: only the word is left
-			word, _, _ := strings.Cut(scope, ":")
-			return fmt.Errorf("has the unknown scope word %q", word)
-		}
 	}
 	return nil
 }

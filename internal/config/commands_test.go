@@ -1,6 +1,8 @@
 package config_test
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,4 +33,39 @@ func TestEveryCommandTypeAndEveryScopeCanBeSet(t *testing.T) {
 			t.Errorf("the scope %s, which no run has, is accepted", value)
 		}
 	}
+}
+
+// The template has the patterns alone, so they take and refuse what the decoder does, and nothing is found by a function's start only.
+func TestThePatternsTakeTheListsThatTheDecoderTakes(t *testing.T) {
+	t.Parallel()
+	lists, longest := [][]string{{}}, [][]string{{}}
+	for range len(command.Types()) + 1 {
+		var longer [][]string
+		for _, list := range longest {
+			for _, one := range append(command.Types(), "cleanup-run") {
+				longer = append(longer, append(slices.Clone(list), one))
+			}
+		}
+		lists, longest = append(lists, longer...), longer
+	}
+	for _, list := range lists {
+		value := strings.Join(list, ",")
+		if got, want := matches(t, "CUSTODY_COMMANDS", value), command.CheckTypes(list); got != (want == nil) {
+			t.Errorf("the pattern takes %q: %v; the decoder says %v", value, got, want)
+		}
+	}
+	for _, scope := range []string{"warehouse:wh-17", "listing:4821", "warehous:wh-17", "reservation:r-1", "warehouse:", "warehouse:-", "listing:a/b"} {
+		if got, want := matches(t, "CUSTODY_DELETE_SCOPES", scope), command.ValidScope(scope); got != want {
+			t.Errorf("the pattern takes %q: %v; the decoder does: %v", scope, got, want)
+		}
+	}
+}
+
+func matches(t *testing.T, variable, value string) bool {
+	t.Helper()
+	s, known := config.Lookup(variable)
+	if !known {
+		t.Fatalf("there is no setting %s", variable)
+	}
+	return regexp.MustCompile(`\A(?:` + s.Pattern + `)\z`).MatchString(value)
 }

@@ -37,7 +37,7 @@ func TestTemplateHasNoSettingThatNobodyReads(t *testing.T) {
 	templateAlone := []string{
 		"AlarmTopic", "OldestOpenRunAlarm", "WebhookErrorRateAlarm", "UnauthorizedAlarm", "StaleAlarm", "StreamAgeAlarm",
 		"OverdueReservationAlarm", "LogRetentionDays", "Architecture", "Tracing",
-		"WebhookMemory", "CleanupMemory", "SweeperMemory", "WebhookConcurrency", "CleanupConcurrency",
+		"WebhookMemory", "CleanupMemory", "SweeperMemory", "WebhookConcurrency", "CleanupConcurrency", "SweeperConcurrency",
 	}
 	known := map[string]bool{}
 	for _, s := range config.Settings() {
