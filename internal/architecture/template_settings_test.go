@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 	"testing"
@@ -110,9 +111,13 @@ func TestTemplateParametersExplainThemselves(t *testing.T) {
 		if p["AllowedPattern"] != nil && !strings.Contains(text(p["ConstraintDescription"]), name+" ") {
 			t.Errorf("%s has no constraint description that names it", name)
 		}
-		if pattern, ok := p["AllowedPattern"].(string); ok && p["Default"] != nil {
-			if !regexp.MustCompile(`\A(?:` + pattern + `)\z`).MatchString(fmt.Sprint(p["Default"])) {
+		if pattern, ok := p["AllowedPattern"].(string); ok {
+			if p["Default"] != nil && !regexp.MustCompile(`\A(?:`+pattern+`)\z`).MatchString(fmt.Sprint(p["Default"])) {
 				t.Errorf("the default of %s, %q, is not allowed", name, p["Default"])
+			}
+			// Whoever puts ^ in front and $ behind has the first and the last branch alone bound by them.
+			if parsed, err := syntax.Parse(pattern, syntax.Perl); err != nil || parsed.Op == syntax.OpAlternate {
+				t.Errorf("the pattern of %s has branches outside of parentheses, or is none: %v", name, err)
 			}
 		}
 	}

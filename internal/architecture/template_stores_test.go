@@ -115,7 +115,8 @@ func TestTemplateReportsAreEncryptedVersionedAndNotPublic(t *testing.T) {
 	}
 }
 
-// The producer types the key into its own configuration: nothing in it may need quoting, and it must not be guessable.
+// The producer types the key into its own configuration: nothing in it may need quoting, and it must not be guessable. A change of
+// any of it is no repair: CloudFormation makes a new secret version of it, without the keys that are in use.
 func TestTemplateMakesASigningKey(t *testing.T) {
 	t.Parallel()
 	want := object{"SecretStringTemplate": "{}", "GenerateStringKey": "k1", "PasswordLength": 64, "ExcludePunctuation": true}

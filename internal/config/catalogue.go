@@ -92,8 +92,8 @@ func commandLists() string {
 	beginning := func(first, one, other string) string {
 		return first + `(,` + one + `(,` + other + `)?|,` + other + `(,` + one + `)?)?`
 	}
-	return beginning(cleanup, listing, reservation) + `|` + beginning(listing, cleanup, reservation) + `|` +
-		beginning(reservation, cleanup, listing)
+	return `(` + beginning(cleanup, listing, reservation) + `|` + beginning(listing, reservation, cleanup) + `|` +
+		beginning(reservation, cleanup, listing) + `)`
 }
 
 // warehousePrefixes asks those who fill them in.
@@ -136,7 +136,7 @@ func Settings() []Setting {
 		{Name: "CUSTODY_MAX_BODY_BYTES", Template: true, Default: "262144", ReadBy: webhook,
 			Min: 1, Max: maxBody, Allowed: "a number from 1 to 4194304 (4 MiB)"},
 		{Name: "CUSTODY_ACK_TIMEOUT", Template: true, Default: "5s", ReadBy: webhook,
-			Pattern: `[1-9]s|[1-9][0-9]{2,3}ms`, Shortest: 100 * time.Millisecond, Longest: webhookLimit,
+			Pattern: `([1-9]s|[1-9][0-9]{2,3}ms)`, Shortest: 100 * time.Millisecond, Longest: webhookLimit,
 			Allowed: "1s to 9s, or 100ms to 9999ms: below the webhook's timeout of 10s"},
 		{Name: "CUSTODY_RECORD_ONLY", Template: true, Default: "false", ReadBy: webhook,
 			Values: []string{"true", "false"}, Allowed: "true or false"},
@@ -152,7 +152,7 @@ func Settings() []Setting {
 			Pattern: bucketName, more: bucketNotAddress,
 			Allowed: "the name of a bucket, 3 to 63 characters of a-z 0-9 . - (no ARN, no s3://, no IP address)"},
 		{Name: "CUSTODY_MIN_OBJECT_AGE", Template: true, Default: "24h", ReadBy: webhook,
-			Pattern: `0s|` + someTime, Longest: maxDuration, Allowed: "a duration such as 24h, 90m or 1h30m, or 0s"},
+			Pattern: `(0s|` + someTime + `)`, Longest: maxDuration, Allowed: "a duration such as 24h, 90m or 1h30m, or 0s"},
 
 		{Name: "CUSTODY_RESERVATIONS_TABLE", Template: true, ReadBy: []Function{FunctionWebhook, FunctionSweeper},
 			Pattern: `(` + tableName + `)?`, Allowed: "empty, or the name of the reservations table, 3 to 255 characters of A-Z a-z 0-9 _ . -"},
