@@ -117,6 +117,22 @@ func (to target) expect(t *testing.T, sentence string, m message, want string) a
 	return a
 }
 
+// becomes repeats the message, as a sender does, until it is answered so. The test's own deadline bounds it.
+func (to target) becomes(t *testing.T, sentence string, m message, want string) {
+	t.Helper()
+	for tick := time.NewTicker(100 * time.Millisecond); ; {
+		a, err := to.send(t.Context(), m)
+		if err == nil && a.word() == want {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-t.Context().Done():
+			t.Fatalf("%s: answered %s at last (%v), want %s", sentence, a.word(), err, want)
+		}
+	}
+}
+
 // titles are the phrases of RFC 9110, the only words of an answer's body.
 func titles() map[int]string {
 	return map[int]string{
