@@ -179,6 +179,10 @@ func TestTemplateRolesTrustOneServiceEach(t *testing.T) {
 	for _, role := range tpl.of("AWS::IAM::Role") {
 		for _, statement := range list(at(tpl.properties(role)["AssumeRolePolicyDocument"], "Statement")) {
 			got[role] += text(at(statement, "Principal", "Service"))
+			account := object{"StringEquals": object{"aws:SourceAccount": object{"Ref": "AWS::AccountId"}}}
+			if condition := at(statement, "Condition"); role == "SweeperScheduleRole" && !cmp.Equal(condition, any(account)) {
+				t.Errorf("%s can be borrowed by another account's schedule: its condition is %v", role, condition)
+			}
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

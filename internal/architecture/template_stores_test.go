@@ -132,12 +132,23 @@ func TestTemplateNamesNothingByItself(t *testing.T) {
 	naming := map[string]string{
 		"AWS::Serverless::Function": "FunctionName", "AWS::DynamoDB::Table": "TableName", "AWS::SQS::Queue": "QueueName",
 		"AWS::IAM::Role": "RoleName", "AWS::CloudWatch::Alarm": "AlarmName", "AWS::Scheduler::Schedule": "Name",
-		"AWS::SecretsManager::Secret": "Name",
+		"AWS::SecretsManager::Secret": "Name", "AWS::S3::Bucket": "BucketName",
 	}
 	for id := range tpl.Resources {
 		property := naming[tpl.resource(id)["Type"].(string)]
 		if name := tpl.properties(id)[property]; name != nil {
 			t.Errorf("%s has the fixed name %s", id, text(name))
+		}
+	}
+	// What a person has to find, and what an account has one of (dashboards) or a region (queries).
+	for _, id := range tpl.of("AWS::Logs::QueryDefinition") {
+		if name := text(tpl.properties(id)["Name"]); !strings.HasPrefix(name, "custody/${AWS::StackName}/") {
+			t.Errorf("%s is named %s, and not in the stack's folder", id, name)
+		}
+	}
+	for _, id := range tpl.of("AWS::CloudWatch::Dashboard") {
+		if name := text(tpl.properties(id)["DashboardName"]); name != "${AWS::StackName}-${AWS::Region}" {
+			t.Errorf("%s is named %s, and not after stack and region", id, name)
 		}
 	}
 	for _, id := range tpl.of("AWS::Logs::LogGroup") {
