@@ -165,6 +165,9 @@ func TestDocsNameCommandsThatThereAre(t *testing.T) {
 	}
 	mention := regexp.MustCompile("(?m)(?:^|`|bin/)custody ([a-z]+)(?: ([a-z]+))?")
 	for _, page := range pages(t) {
+		if page == "docs/custody.md" {
+			continue // the tool's own words, which its own test compares
+		}
 		for _, m := range mention.FindAllStringSubmatch(readRoot(t, page), -1) {
 			names := m[1:2]
 			if m[1] == "hold" && m[2] != "" {
