@@ -47,6 +47,8 @@ func TestDocsHaveTheParametersOfTheTemplateAlone(t *testing.T) {
 	for _, s := range config.Settings() {
 		delete(want, s.Parameter())
 	}
+	// The page says what Custody comes with. `make architecture` may have set another one here, and the profiles are held to that.
+	want["Architecture"][0] = "arm64"
 	for _, row := range tableOf(t, "docs/settings.md", "parameter", "default", "meaning") {
 		got[row[0]] = row[1:]
 	}
