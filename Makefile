@@ -125,6 +125,12 @@ test-interop: ## Run senders in other languages: needs openssl, curl, python3, n
 	CUSTODY_TEST_INTEROP=yes CUSTODY_TEST_INTEROP_WITHOUT="$(WITHOUT)" \
 	  $(GO) test -count=1 -v -timeout=$(TIMEOUT) -run '^TestInterop' ./internal/cmd/custody
 
+# The shell blocks of docs/operations.md and docs/local-testing.md, the operator's moves by hand among them.
+.PHONY: test-runbook
+test-runbook: ## Type the docs' commands as printed: needs the AWS CLI and jq; WITHOUT='jq' leaves out what needs it
+	CUSTODY_TEST_RUNBOOK=yes CUSTODY_TEST_RUNBOOK_WITHOUT="$(WITHOUT)" \
+	  $(GO) test -count=1 -v -timeout=$(TIMEOUT) -run '^TestRunbook' ./internal/runbook
+
 .PHONY: test-sam
 test-sam: ## Walk a delivery through sam local, which needs Docker and sam: make test-sam [DYNAMODB=http://…]
 	@.ci/test-sam "$(DYNAMODB)"

@@ -72,12 +72,12 @@ func TestEachMoveByHandIsTheMove(t *testing.T) {
 		t.Run(move.Name, func(t *testing.T) {
 			t.Parallel()
 			before := time.Now().Truncate(time.Second) // the shell's clock has whole seconds
-			first := handedOn(t, byHand(t, move))
+			first := handedOn(t, byHand(t, move), "sh")
 			after := time.Now()
 			w := newTwins(t)
 			made := w.compare(t, move, first, hard())
 			checkGenerated(t, made, before, after)
-			if again := w.compare(t, move, handedOn(t, byHand(t, move)), hard()); made.wake != "" && made.wake == again.wake {
+			if again := w.compare(t, move, handedOn(t, byHand(t, move), anotherShell()), hard()); made.wake != "" && made.wake == again.wake {
 				t.Errorf("two uses of the block set the same wake %s: the second would leave no stream record", made.wake)
 			}
 		})
@@ -85,7 +85,7 @@ func TestEachMoveByHandIsTheMove(t *testing.T) {
 }
 
 // handedOn runs the block with a stand-in for the AWS CLI, which refuses a second call, and reads what it was given.
-func handedOn(t *testing.T, b block) request {
+func handedOn(t *testing.T, b block, program string) request {
 	t.Helper()
 	bin := t.TempDir()
 	self, err := os.Executable()
@@ -96,6 +96,7 @@ func handedOn(t *testing.T, b block) request {
 		t.Fatal(err)
 	}
 	s := newSandbox(t, bin)
+	s.program = program
 	given := filepath.Join(s.dir, "arguments")
 	s.env = append(s.env, argumentsFile+"="+given)
 	if r := s.shell(t, hard().lines(t)+b.script); r.code != 0 {

@@ -39,6 +39,7 @@ const (
 type sandbox struct {
 	dir     string
 	env     []string
+	program string // the shell
 	db      *dynamodb.Client
 	objects *s3.Client
 	inbox   *dynamostore.Store
@@ -51,7 +52,7 @@ type sandbox struct {
 // newSandbox makes one whose shell finds the programs of the folders before all others.
 func newSandbox(t *testing.T, folders ...string) *sandbox {
 	t.Helper()
-	s := &sandbox{dir: t.TempDir()}
+	s := &sandbox{dir: t.TempDir(), program: "sh"}
 	key := credentials.NewStaticCredentialsProvider("local", "local", "")
 	db, objects := s.serve(t, localdynamodb.New(localdynamodb.Options{})), s.serve(t, locals3.New(locals3.Options{}))
 	s.db = dynamodb.New(dynamodb.Options{Region: "us-east-1", Credentials: key, HTTPClient: steady.Client{}, BaseEndpoint: &db})
@@ -80,6 +81,15 @@ func shellEnv(home string, folders ...string) []string {
 	path := strings.Join(append(folders, os.Getenv("PATH")), string(os.PathListSeparator))
 	return []string{"PATH=" + path, "HOME=" + home, "AWS_CONFIG_FILE=" + os.DevNull, "AWS_SHARED_CREDENTIALS_FILE=" + os.DevNull,
 		"AWS_EC2_METADATA_DISABLED=true", "AWS_PAGER=", "AWS_MAX_ATTEMPTS=2"}
+}
+
+// asked gives what UpdateItem was asked since the last call.
+func (s *sandbox) asked() []request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	asked := s.updates
+	s.updates = nil
+	return asked
 }
 
 // serve starts an engine and keeps what UpdateItem is asked.
@@ -127,12 +137,22 @@ func (s *sandbox) shell(t *testing.T, script string) result {
 	if err := os.WriteFile(path, []byte(outputs+script), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return runShell(t, s.dir, s.env, path)
+	return runShell(t, s.dir, s.env, s.program, path)
 }
 
-func runShell(t *testing.T, dir string, env []string, path string) result {
+// anotherShell is one that people use besides what is sh here, or sh.
+func anotherShell() string {
+	for _, program := range []string{"zsh", "bash", "ksh"} {
+		if _, err := exec.LookPath(program); err == nil {
+			return program
+		}
+	}
+	return "sh"
+}
+
+func runShell(t *testing.T, dir string, env []string, program, path string) result {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "sh", path)
+	cmd := exec.CommandContext(t.Context(), program, path)
 	var stdout, stderr bytes.Buffer
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, env, &stdout, &stderr
 	err := cmd.Run()

@@ -58,13 +58,13 @@ func newTwins(t *testing.T) *twins {
 	return w
 }
 
-// claim claims a pending run as the webhook does.
+// claim claims a pending run as the webhook does; the delivery of r-1 is d-1.
 func claim(t *testing.T, store *dynamostore.Store, runKey string) inbox.Run {
 	t.Helper()
 	key := inbox.RunKey{Type: "cleanup.run", Key: runKey}
 	received := time.Now().Add(-time.Hour).UTC().Truncate(time.Millisecond)
 	run := inbox.NewRun(key, "warehouse:wh-17", inbox.Selection{Bucket: objectBucket, Prefixes: []string{"pod/wh-17/"},
-		Cutoff: received.Add(-24 * time.Hour).Truncate(time.Second)}, "hash", "d-"+runKey, received).Start("wake-" + runKey)
+		Cutoff: received.Add(-24 * time.Hour).Truncate(time.Second)}, "hash", strings.Replace(runKey, "r-", "d-", 1), received).Start("wake-" + runKey)
 	there, err := store.Claim(t.Context(), inbox.Claim{Run: run, Delivery: inbox.Delivery{ID: run.DeliveryID, CommandType: key.Type,
 		RunKey: key.Key, Outcome: inbox.OutcomeAccepted, BodySHA256: "00", ReceivedAt: received, TTL: received.Add(kept).Unix()}})
 	if err != nil || there != nil {
