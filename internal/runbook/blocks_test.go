@@ -17,7 +17,8 @@ const (
 	localTesting = "docs/local-testing.md"
 )
 
-// block is one ```sh block of a page. Its name is the heading above it and its number there.
+// block is one ```sh block of a page. Its name is the heading above it and the first command in it, with a number where a heading
+// has several of that name.
 type block struct {
 	page, name string
 	script     string
@@ -34,7 +35,7 @@ func blocksOf(t *testing.T, page string) []block {
 	var found []block
 	var heading, indent string
 	var lines []string
-	number, inside := 0, ""
+	inside, numbers := "", map[string]int{}
 	for line := range strings.Lines(string(text)) {
 		fence := strings.TrimSpace(line)
 		switch {
@@ -43,20 +44,33 @@ func blocksOf(t *testing.T, page string) []block {
 			indent = line[:strings.Index(line, "```")]
 		case fence == "```":
 			if inside == "```sh" {
-				number++
-				found = append(found, block{page, fmt.Sprintf("%s, %d", heading, number), strings.Join(lines, "")})
+				b := block{page: page, script: strings.Join(lines, "")}
+				b.name = heading + ": " + firstCommand(b.script)
+				if numbers[b.name]++; numbers[b.name] > 1 {
+					b.name += fmt.Sprintf(" (%d)", numbers[b.name])
+				}
+				found = append(found, b)
 			}
 			inside = ""
 		case inside != "":
 			lines = append(lines, strings.TrimPrefix(line, indent))
 		case strings.HasPrefix(line, "#"):
-			heading, number = strings.TrimSpace(strings.TrimLeft(line, "#")), 0
+			heading = strings.TrimSpace(strings.TrimLeft(line, "#"))
 		}
 	}
 	if inside != "" {
 		t.Fatalf("%s: a block is not closed", page)
 	}
 	return found
+}
+
+// firstCommand is a program with what it is to do, or the first word of a block without one.
+func firstCommand(script string) string {
+	command := regexp.MustCompile(`(?m)(?:^ *|\()((?:aws [a-z0-9-]+|(?:bin/)?custody|make|sam|docker) [a-z0-9/-]+)`)
+	if m := command.FindStringSubmatch(script); m != nil {
+		return m[1]
+	}
+	return strings.Fields(script)[0]
 }
 
 func blockOf(t *testing.T, page, name string) block {
@@ -70,39 +84,41 @@ func blockOf(t *testing.T, page, name string) block {
 	return block{}
 }
 
-// elsewhere are the blocks that no local engine can answer, with what they need. The word must stand in the block, so that none is
-// left out that could be run.
+// elsewhere are the blocks that cannot be run here, with what they need that is not here. The word must stand in the block, so that
+// none is left out that could be run.
 func elsewhere() map[string]map[string]string {
+	const restore, remove = "Restore a table from point-in-time recovery: ", "Remove the stack, and keep the audit trail: "
 	return map[string]map[string]string{
 		operations: {
-			"Before you begin, 1":                            "aws cloudformation",
-			"After a deployment: custody check, 1":           "custody check",
-			"Rotate the signing keys, 1":                     "aws secretsmanager",
-			"Rotate the signing keys, 2":                     "aws secretsmanager",
-			"Rotate the signing keys, 3":                     "aws logs",
-			"Logs, 1":                                        "aws logs",
-			"DeadLettersAlarm, 1":                            "aws sqs",
-			"DeadLettersAlarm, 3":                            "aws sqs",
-			"StreamAgeHighAlarm, 1":                          "aws lambda list-event-source-mappings",
-			"Restore a table from point-in-time recovery, 2": "restore-table-to-point-in-time",
-			"Restore a table from point-in-time recovery, 3": "restore-table-from-backup",
-			"Restore a table from point-in-time recovery, 4": "sam deploy",
-			"Restore a table from point-in-time recovery, 5": "sam deploy",
-			"Restore a table from point-in-time recovery, 7": "aws logs",
-			"Upgrade, 1":                                     "sam deploy",
-			"Remove the stack, and keep the audit trail, 1":  "aws cloudformation",
-			"Remove the stack, and keep the audit trail, 2":  "aws logs",
-			"Remove the stack, and keep the audit trail, 3":  "aws cloudformation",
-			"Remove the stack, and keep the audit trail, 4":  "aws secretsmanager",
+			"Before you begin: aws cloudformation describe-stacks":         "aws cloudformation",
+			"After a deployment: custody check: bin/custody check":         "custody check --stack",
+			"What is open, and what waits: custody runs":                   "--watch", // until Ctrl-C; the tool's own tests type it
+			"Rotate the signing keys: aws secretsmanager get-secret-value": "aws secretsmanager",
+			"Rotate the signing keys: aws secretsmanager put-secret-value": "aws secretsmanager",
+			"Rotate the signing keys: aws logs filter-log-events":          "aws logs",
+			"Logs: aws logs filter-log-events":                             "aws logs",
+			"DeadLettersAlarm: aws sqs receive-message":                    "aws sqs",
+			"DeadLettersAlarm: aws sqs delete-message":                     "aws sqs",
+			"StreamAgeHighAlarm: aws lambda list-event-source-mappings":    "aws lambda list-event-source-mappings",
+			restore + "aws dynamodb restore-table-to-point-in-time":        "restore-table-to-point-in-time",
+			restore + "aws dynamodb list-backups":                          "restore-table-from-backup",
+			restore + "sam build":                                          "sam deploy",
+			restore + "sam build (2)":                                      "sam deploy",
+			restore + "aws logs filter-log-events":                         "aws logs",
+			"Upgrade: sam build":                                           "sam deploy",
+			remove + "aws cloudformation describe-stacks":                  "aws cloudformation",
+			remove + "aws logs create-export-task":                         "aws logs",
+			remove + "aws cloudformation list-stack-resources":             "aws cloudformation",
+			remove + "aws dynamodb update-table":                           "aws secretsmanager",
 		},
 		localTesting: {
-			"Start it, 1":            "bin/custody local", // runs until Ctrl-C; the tool's own tests start it
-			"Kill everything, 1":     "make torture",
-			"Other engines, 1":       "make test-dynamodb",
-			"sam local, 1":           "sam build",
-			"sam local, 2":           "sam local",
-			"sam local, 3":           "docker run",
-			"One event at a time, 1": "sam local",
+			"Start it: make build":              "bin/custody local", // until Ctrl-C; the tool's own tests start it
+			"Kill everything: make torture":     "make torture",
+			"Other engines: make test-dynamodb": "make test-dynamodb",
+			"sam local: bin/custody local":      "sam build",
+			"sam local: sam local":              "sam local",
+			"sam local: docker run":             "docker run",
+			"One event at a time: sam local":    "sam local",
 		},
 	}
 }

@@ -32,17 +32,17 @@ func holdCases() map[string]blockCase {
 	}
 	return map[string]blockCase{
 		// Put, listed, removed.
-		"Keeping something: a hold, 1": {nil, func(t *testing.T, s *sandbox, out string) {
+		"Keeping something: a hold: custody hold": {asks: true, check: func(t *testing.T, s *sandbox, out string) {
 			says(t, out, "dispute-991 of warehouse:wh-17 added", "(case", "dispute-991 of warehouse:wh-17 removed")
 			behind(wh17)(t, s, out)
 		}},
-		"Keeping something: a hold, 2":                {nil, behind(wh17, dispute)},
-		"Keeping something: a hold, 3":                {there(dispute), behind(wh17)},
-		"Stopping everything: the emergency brake, 1": {nil, behind(retention.ScopeAll)},
-		"Stopping everything: the emergency brake, 2": {nil, behind(retention.ScopeAll, stop)},
-		"Stopping everything: the emergency brake, 3": {there(stop), behind(retention.ScopeAll)},
-		"stopped, 1": {there(stop), func(t *testing.T, _ *sandbox, out string) { says(t, out, `"wrong cutoff sent"`, `"Count": 1`) }},
-		"Restore a table from point-in-time recovery, 1": {nil, func(t *testing.T, s *sandbox, _ string) {
+		"Keeping something: a hold: aws dynamodb put-item":                   {check: behind(wh17, dispute)},
+		"Keeping something: a hold: aws dynamodb delete-item":                {prepare: there(dispute), check: behind(wh17)},
+		"Stopping everything: the emergency brake: custody stop":             {asks: true, check: behind(retention.ScopeAll)},
+		"Stopping everything: the emergency brake: aws dynamodb put-item":    {check: behind(retention.ScopeAll, stop)},
+		"Stopping everything: the emergency brake: aws dynamodb delete-item": {prepare: there(stop), check: behind(retention.ScopeAll)},
+		"stopped: aws dynamodb query":                                        {prepare: there(stop), check: func(t *testing.T, _ *sandbox, out string) { says(t, out, `"wrong cutoff sent"`, `"Count": 1`) }},
+		"Restore a table from point-in-time recovery: bin/custody stop": {check: func(t *testing.T, s *sandbox, _ string) {
 			rows := s.rows(t, retention.ScopeAll)
 			if len(rows) != 1 || rows[0].Reason != retention.ReasonStop || rows[0].Note != "restoring tables" {
 				t.Errorf("the brake's rows are %+v", rows)

@@ -21,23 +21,23 @@ func reportCases() map[string]blockCase {
 		return s.writeReport(t)
 	}
 	return map[string]blockCase{
-		chapter + ", 1": {withRun, func(t *testing.T, s *sandbox, out string) {
+		chapter + ": custody report": {prepare: withRun, check: func(t *testing.T, s *sandbox, out string) {
 			says(t, out, "pod/wh-17/a.txt")
 			says(t, s.read(t, "r-1.csv"), "pod/wh-17/a.txt")
 			says(t, s.read(t, "r-1.html"), "<html", "cleanup.run/r-1")
 		}},
-		chapter + ", 2": {func(t *testing.T, s *sandbox) string { return s.writeReport(t) }, func(t *testing.T, _ *sandbox, out string) {
+		chapter + ": aws s3 cp": {prepare: func(t *testing.T, s *sandbox) string { return s.writeReport(t) }, check: func(t *testing.T, _ *sandbox, out string) {
 			says(t, out, `"decision":"delete"`, `"fate":"deleted"`)
 			same(t, 2, strings.Count(out, "\n"))
 		}},
-		"What would be deleted: the plan, 1": {func(t *testing.T, s *sandbox) string {
+		"What would be deleted: the plan: custody plan": {prepare: func(t *testing.T, s *sandbox) string {
 			_, err := s.objects.PutObject(t.Context(), &s3.PutObjectInput{Bucket: aws.String(objectBucket), Key: aws.String("pod/wh-17/a.txt"),
 				Body: strings.NewReader("x")})
 			if err != nil {
 				t.Fatal(err)
 			}
 			return ""
-		}, func(t *testing.T, s *sandbox, out string) {
+		}, check: func(t *testing.T, s *sandbox, out string) {
 			says(t, s.read(t, "plan.jsonl"), `"key":"pod/wh-17/a.txt"`)
 		}},
 	}

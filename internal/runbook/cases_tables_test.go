@@ -35,6 +35,26 @@ func threeRuns(t *testing.T, s *sandbox) string {
 	return ""
 }
 
+// manyRuns are runs of which each of the commands for several finds some.
+func manyRuns(t *testing.T, s *sandbox) string {
+	t.Helper()
+	in := func(key string, state inbox.State, since time.Duration) {
+		claim(t, s.inbox, key)
+		s.set(t, key, inbox.AttrState, string(state))
+		s.set(t, key, inbox.AttrOpen, state.OpenIndex())
+		s.set(t, key, inbox.AttrOpenSince, time.Now().Add(-since))
+	}
+	in("r-1", inbox.StatePending, time.Hour)
+	in("r-2", inbox.StateFailed, time.Hour)
+	in("r-3", inbox.StateFailed, time.Hour)
+	in("r-4", inbox.StateRecorded, 25*time.Hour)
+	in("r-5", inbox.StateRunning, time.Hour)
+	s.set(t, "r-3", inbox.AttrLastError, &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{
+		"category": &types.AttributeValueMemberS{Value: string(inbox.CategoryAccessDenied)},
+		"message":  &types.AttributeValueMemberS{Value: "m"}, "at": &types.AttributeValueMemberN{Value: "1700000000000"}}})
+	return ""
+}
+
 // set writes one attribute of a run, whatever the moves say.
 func (s *sandbox) set(t *testing.T, runKey string, a inbox.Attribute, value any) {
 	t.Helper()
@@ -44,6 +64,8 @@ func (s *sandbox) set(t *testing.T, runKey string, a inbox.Attribute, value any)
 		v = &types.AttributeValueMemberS{Value: value}
 	case time.Time:
 		v = &types.AttributeValueMemberN{Value: fmt.Sprint(value.UnixMilli())}
+	case types.AttributeValue:
+		v = value
 	default:
 		t.Fatalf("no way to write %T", value)
 	}
@@ -72,26 +94,26 @@ func (s *sandbox) run(t *testing.T, runKey string) inbox.Run {
 // streamCases look up what a dead letter is about, and what nobody expired.
 func streamCases() map[string]blockCase {
 	return map[string]blockCase{
-		"DeadLettersAlarm, 2": {func(t *testing.T, s *sandbox) string {
+		"DeadLettersAlarm: aws dynamodbstreams get-shard-iterator": {prepare: func(t *testing.T, s *sandbox) string {
 			return s.secondRecord(t).variables()
-		}, func(t *testing.T, _ *sandbox, out string) { same(t, "run#cleanup.run#r-2\n", out) }},
-		"Replay the dead-letter queue, 1": {func(t *testing.T, s *sandbox) string {
+		}, check: func(t *testing.T, _ *sandbox, out string) { same(t, "run#cleanup.run#r-2\n", out) }},
+		"Replay the dead-letter queue: aws sqs receive-message": {prepare: func(t *testing.T, s *sandbox) string {
 			return s.queueOf(t, s.secondRecord(t))
-		}, func(t *testing.T, _ *sandbox, out string) { same(t, "run#cleanup.run#r-2\n", out) }},
-		"Replay the dead-letter queue, 2": {func(t *testing.T, s *sandbox) string {
+		}, check: func(t *testing.T, _ *sandbox, out string) { same(t, "run#cleanup.run#r-2\n", out) }},
+		"Replay the dead-letter queue: aws sqs delete-message": {prepare: func(t *testing.T, s *sandbox) string {
 			s.write(t, "messages.json", `{"Messages":[{"ReceiptHandle":"receipt-1"},{"ReceiptHandle":"receipt 2"}]}`)
 			return "aws() { printf '%s|' \"$@\" >> deleted; }"
-		}, func(t *testing.T, s *sandbox, _ string) {
+		}, check: func(t *testing.T, s *sandbox, _ string) {
 			const each = "sqs|delete-message|--queue-url|queue-url|--receipt-handle|"
 			same(t, each+"receipt-1|"+each+"receipt 2|", s.read(t, "deleted"))
 		}},
-		"OverdueReservationsAlarm, 1": {func(t *testing.T, s *sandbox) string {
+		"OverdueReservationsAlarm: aws dynamodb query": {prepare: func(t *testing.T, s *sandbox) string {
 			for id, status := range map[string]string{"late": inbox.ReservationHeld, "paid": "paid"} {
 				s.put(t, reservationsTable, map[string]types.AttributeValue{"reservation_id": &types.AttributeValueMemberS{Value: id},
 					"status": &types.AttributeValueMemberS{Value: status}, "expires_at": &types.AttributeValueMemberN{Value: "1700000000000"}})
 			}
 			return ""
-		}, func(t *testing.T, _ *sandbox, out string) { same(t, "late\t1700000000000\n", out) }},
+		}, check: func(t *testing.T, _ *sandbox, out string) { same(t, "late\t1700000000000\n", out) }},
 	}
 }
 
@@ -165,7 +187,7 @@ func restoreCases() map[string]blockCase {
 		return "restored=" + restored
 	}
 	return map[string]blockCase{
-		"Restore a table from point-in-time recovery, 6": {func(t *testing.T, s *sandbox) string {
+		"Restore a table from point-in-time recovery: aws dynamodb scan": {prepare: func(t *testing.T, s *sandbox) string {
 			before := restore(t, s)
 			old := dynamostore.New(s.db, restored)
 			for _, key := range []string{"r-1", "r-2"} {
@@ -177,7 +199,7 @@ func restoreCases() map[string]blockCase {
 			claim(t, s.inbox, "r-1")
 			s.set(t, "r-1", inbox.AttrState, string(inbox.StateDismissed))
 			return before
-		}, func(t *testing.T, s *sandbox, out string) {
+		}, check: func(t *testing.T, s *sandbox, out string) {
 			same(t, "", out)
 			same(t, inbox.StateDismissed, s.run(t, "r-1").State)
 			same(t, inbox.StatePending, s.run(t, "r-2").State)
@@ -191,13 +213,13 @@ func restoreCases() map[string]blockCase {
 				t.Errorf("the odd item came over as %+v", got.Item)
 			}
 		}},
-		"Restore a table from point-in-time recovery, 8": {func(t *testing.T, s *sandbox) string {
+		"Restore a table from point-in-time recovery: bin/custody resume": {asks: true, prepare: func(t *testing.T, s *sandbox) string {
 			stop := retention.Row{Hold: retention.Hold{Scope: retention.ScopeAll, ID: "custody-stop", Reason: retention.ReasonStop}}
 			if stands, err := s.holds.Put(t.Context(), stop, time.Now()); err != nil || stands != nil {
 				t.Fatal(stands, err)
 			}
 			return restore(t, s)
-		}, func(t *testing.T, s *sandbox, _ string) {
+		}, check: func(t *testing.T, s *sandbox, _ string) {
 			same(t, nil, s.rows(t, retention.ScopeAll))
 			tables, err := s.db.ListTables(t.Context(), &dynamodb.ListTablesInput{})
 			if err != nil {

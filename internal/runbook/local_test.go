@@ -10,7 +10,9 @@ import (
 )
 
 // localBlocks are the blocks of the page about the local stack that are run, in their order.
-func localBlocks() []string { return []string{"The env file, 1", "The env file, 2"} }
+func localBlocks() []string {
+	return []string{"The env file: aws s3api put-object", "The env file: aws dynamodb get-item"}
+}
 
 // The page's walk works as printed, in a shell that read the env file and nothing else.
 func TestRunbookBlocksOfLocalTesting(t *testing.T) {
@@ -38,7 +40,7 @@ func TestRunbookBlocksOfLocalTesting(t *testing.T) {
 		if err := os.WriteFile(path, []byte(script), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		r := runShell(t, dir, shellEnv(dir), "sh", path)
+		r := runShell(t, dir, shellEnv(dir), "sh", path, nil)
 		if r.code != 0 {
 			t.Fatalf("block %q ended with %d:\n%s%s", name, r.code, r.stdout, r.stderr)
 		}

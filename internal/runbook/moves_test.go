@@ -33,7 +33,7 @@ func hard() filled {
 // lines is the block that a person fills in, filled in.
 func (f filled) lines(t *testing.T) string {
 	t.Helper()
-	script := blockOf(t, operations, "Without the tool, 1").script
+	script := blockOf(t, operations, toFillIn).script
 	for name, value := range map[string]string{"pk": f.pk, "who": f.who, "why": f.why} {
 		line := regexp.MustCompile(`(?m)^` + name + `='[^']*'$`)
 		if n := len(line.FindAllString(script, -1)); n != 1 {

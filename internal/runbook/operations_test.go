@@ -14,11 +14,16 @@ import (
 	"custody/internal/inbox"
 )
 
+// toFillIn is the block with the three lines that a person fills in before one of the moves.
+const toFillIn = "Without the tool: pk='run#cleanup.run#r-1'"
+
 // blockCase is how one block is run: in which state, with which variables, and what must be true behind it.
 type blockCase struct {
 	// prepare makes the state, and gives the shell what stands before the block: variables that the text tells to set.
 	prepare func(t *testing.T, s *sandbox) string
 	check   func(t *testing.T, s *sandbox, out string)
+	// asks: the tool asks in it, and is answered with yes. What it asks it writes to stderr, where nothing else may be otherwise.
+	asks bool
 }
 
 // switchedOn skips the tests that take programs of others, and says which of them is left out. A program that is missing without
@@ -72,8 +77,11 @@ func TestRunbookBlocksOfOperations(t *testing.T) {
 			if c.prepare != nil {
 				before = c.prepare(t, s)
 			}
+			if c.asks {
+				s.answers = answersYes(t)
+			}
 			r := s.shell(t, before+"\n"+script)
-			if r.code != 0 || r.stderr != "" {
+			if r.code != 0 || r.stderr != "" && !c.asks {
 				t.Fatalf("it ended with %d:\n%s%s", r.code, r.stdout, r.stderr)
 			}
 			c.check(t, s, r.stdout)
@@ -83,24 +91,39 @@ func TestRunbookBlocksOfOperations(t *testing.T) {
 
 func operationsCases() map[string]blockCase {
 	cases := map[string]blockCase{
-		"What is open, and what waits, 1": {threeRuns, func(t *testing.T, _ *sandbox, out string) {
+		"What is open, and what waits: aws dynamodb query": {prepare: threeRuns, check: func(t *testing.T, _ *sandbox, out string) {
 			var keys []string
 			for line := range strings.Lines(out) {
 				keys = append(keys, cmp.Or(strings.Join(slices.Concat(strings.Fields(line)[1:4], strings.Fields(line)[5:]), " ")))
 			}
 			same(t, []string{"run#cleanup.run#r-1 pending 0 warehouse:wh-17", "run#cleanup.run#r-2 pending 0 warehouse:wh-17"}, keys)
 		}},
-		"What is open, and what waits, 2": {threeRuns, func(t *testing.T, _ *sandbox, out string) {
+		"What is open, and what waits: aws dynamodb get-item": {prepare: threeRuns, check: func(t *testing.T, _ *sandbox, out string) {
 			says(t, out, `"run_key": {`, `"S": "r-1"`, `"selection": {`)
 		}},
-		"What is open, and what waits, 3": {threeRuns, func(t *testing.T, _ *sandbox, out string) {
+		"What is open, and what waits: aws dynamodb get-item (2)": {prepare: threeRuns, check: func(t *testing.T, _ *sandbox, out string) {
 			says(t, out, `"outcome": {`, `"S": "accepted"`, `"S": "r-1"`)
 		}},
 		// The block that is filled in, as it is printed.
-		"Without the tool, 1": {
-			func(*testing.T, *sandbox) string { return "trap 'printf %s \"$pk $by $reason\"' EXIT" },
-			func(t *testing.T, _ *sandbox, out string) { same(t, "run#cleanup.run#r-1 you policy mended", out) },
+		toFillIn: {
+			prepare: func(*testing.T, *sandbox) string { return "trap 'printf %s \"$pk $by $reason\"' EXIT" },
+			check:   func(t *testing.T, _ *sandbox, out string) { same(t, "run#cleanup.run#r-1 you policy mended", out) },
 		},
+		// A run that is over is followed no further.
+		"What is open, and what waits: custody show": {prepare: func(t *testing.T, s *sandbox) string {
+			claim(t, s.inbox, "r-1")
+			s.set(t, "r-1", inbox.AttrState, string(inbox.StateDone))
+			return ""
+		}, check: func(t *testing.T, _ *sandbox, out string) { same(t, 2, strings.Count(out, "it has ended; its item expires")) }},
+		"A run that needs an operator: custody retry": {prepare: manyRuns, asks: true, check: func(t *testing.T, s *sandbox, out string) {
+			says(t, out, "r-3 is pending", "r-4 is pending") // before the last command dismisses them with the rest
+			for key, want := range map[string]string{"r-1": "sent twice", "r-2": "sent twice", "r-3": "wrong cutoff", "r-4": "wrong cutoff",
+				"r-5": "wrong cutoff"} {
+				run := s.run(t, key)
+				same(t, inbox.StateDismissed, run.State)
+				same(t, want, run.Operation.Reason)
+			}
+		}},
 	}
 	for _, more := range []map[string]blockCase{moveCases(), holdCases(), reportCases(), streamCases(), restoreCases()} {
 		for name, c := range more {
@@ -115,13 +138,17 @@ func moveCases() map[string]blockCase {
 	from := map[string]inbox.State{inbox.MoveRetry: inbox.StateFailed, inbox.MoveRelease: inbox.StateRecorded, inbox.MoveDismiss: inbox.StateRunning}
 	cases := map[string]blockCase{}
 	for i, move := range operatorsMoves() {
-		cases[fmt.Sprintf("Without the tool, %d", i+2)] = blockCase{
-			func(t *testing.T, s *sandbox) string {
+		name := "Without the tool: aws dynamodb update-item"
+		if i > 0 {
+			name += fmt.Sprintf(" (%d)", i+1)
+		}
+		cases[name] = blockCase{
+			prepare: func(t *testing.T, s *sandbox) string {
 				claim(t, s.inbox, "r-1")
 				s.set(t, "r-1", inbox.AttrState, string(from[move.Name]))
-				return blockOf(t, operations, "Without the tool, 1").script
+				return blockOf(t, operations, toFillIn).script
 			},
-			func(t *testing.T, s *sandbox, out string) {
+			check: func(t *testing.T, s *sandbox, out string) {
 				same(t, fmt.Sprintf("run#cleanup.run#r-1\t%s\t%s\tyou\n", move.To, move.Name), out)
 				run := s.run(t, "r-1")
 				same(t, move.To, run.State)

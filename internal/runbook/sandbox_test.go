@@ -2,6 +2,7 @@ package runbook_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -22,6 +24,7 @@ import (
 	"custody/internal/dynamostore"
 	"custody/internal/localaws"
 	localdynamodb "custody/internal/localaws/dynamodb"
+	"custody/internal/localaws/process"
 	locals3 "custody/internal/localaws/s3"
 	"custody/internal/localaws/steady"
 )
@@ -39,7 +42,8 @@ const (
 type sandbox struct {
 	dir     string
 	env     []string
-	program string // the shell
+	program string   // the shell
+	answers *os.File // its standard input, nil for none
 	db      *dynamodb.Client
 	objects *s3.Client
 	inbox   *dynamostore.Store
@@ -137,7 +141,7 @@ func (s *sandbox) shell(t *testing.T, script string) result {
 	if err := os.WriteFile(path, []byte(outputs+script), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return runShell(t, s.dir, s.env, s.program, path)
+	return runShell(t, s.dir, s.env, s.program, path, s.answers)
 }
 
 // anotherShell is one that people use besides what is sh here, or sh.
@@ -150,15 +154,26 @@ func anotherShell() string {
 	return "sh"
 }
 
-func runShell(t *testing.T, dir string, env []string, program, path string) result {
+// shellTime bounds a block on a machine that is busy: one that waits for something that does not come would hang the tests.
+const shellTime = 2 * time.Minute
+
+func runShell(t *testing.T, dir string, env []string, program, path string, answers *os.File) result {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), program, path)
+	ctx, cancel := context.WithTimeout(t.Context(), shellTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, path)
+	process.OwnGroup(cmd)
+	cmd.Cancel = func() error { process.KillGroup(cmd); return nil }
+	cmd.WaitDelay = time.Second
 	var stdout, stderr bytes.Buffer
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, env, &stdout, &stderr
+	if answers != nil {
+		cmd.Stdin = answers
+	}
 	err := cmd.Run()
 	exit, failed := errors.AsType[*exec.ExitError](err)
-	if err != nil && !failed {
-		t.Fatal(err)
+	if ctx.Err() != nil || err != nil && !failed {
+		t.Fatalf("the shell did not end by itself: %v\n%s%s", err, stdout.String(), stderr.String())
 	}
 	r := result{stdout: stdout.String(), stderr: stderr.String()}
 	if failed {
