@@ -64,7 +64,7 @@ func TestAPaceKnowsWhatCanBeKnown(t *testing.T) {
 			operator.Reading{What: operator.CountedListed, Done: 100, Rate: 10}},
 		"a scan that nobody saw leaves the next unknown": {0, nil, []at{{0, 1, 1000, 700, 0}, {10, 3, 1300, 800, 0}, {20, 3, 1400, 800, 0}},
 			operator.Reading{What: operator.CountedListed, Done: 100, Rate: 10}},
-		"a retry keeps the counters of the life before": {250, retried, []at{{0, 1, 1000, 700, 0}, {10, 1, 1100, 800, 0}},
+		"a retry keeps the counters of the life before": {2000, retried, []at{{0, 1, 1000, 700, 0}, {10, 1, 1100, 800, 0}},
 			operator.Reading{What: operator.CountedDeleted, Done: 800, Rate: 10}},
 		"a release begins them anew": {200, released, []at{{0, 1, 0, 0, 0}, {10, 1, 1100, 100, 0}},
 			operator.Reading{What: operator.CountedDeleted, Done: 100, Total: 200, Rate: 10, Left: 10 * time.Second, LeftKnown: true}},

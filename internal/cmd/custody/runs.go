@@ -155,8 +155,8 @@ func (s *session) unclear(w io.Writer, l operator.Listing) error {
 	case len(l.Bad) > 0:
 		return fmt.Errorf("%d rows of the index could not be understood; they are no runs of this version, or were written by hand", len(l.Bad))
 	case len(l.Unread) > 0:
-		return fmt.Errorf("the items of %d runs could not be read, so their errors and their progress are not known: %w",
-			len(l.Unread), s.explain(l.Unread[0]))
+		return fmt.Errorf("%s could not be read, so errors (?) and progress are missing: %w",
+			counted(int64(len(l.Unread)), "item"), s.explain(l.Unread[0]))
 	}
 	return nil
 }

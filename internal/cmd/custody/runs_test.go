@@ -1,6 +1,10 @@
 package main_test
 
 import (
+	"fmt"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -124,6 +128,43 @@ func TestRunsAsJSON(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got[0]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Who may query the index and not read the items still sees the runs.
+func TestRunsWithoutTheItems(t *testing.T) {
+	t.Parallel()
+	x := newTables(t)
+	x.has(t, "r-1", inbox.StateFailed, nil)
+	x.has(t, "r-2", inbox.StateRecorded, nil)
+	target, err := url.Parse(x.env["AWS_ENDPOINT_URL_DYNAMODB"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	denying, _ := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".GetItem") {
+			w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+			w.WriteHeader(http.StatusBadRequest)
+			fmt.Fprint(w, `{"__type":"com.amazonaws.dynamodb#AccessDeniedException","message":"no"}`)
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	denied := x.with("AWS_ENDPOINT_URL_DYNAMODB", denying)
+	a := denied.run(t, "runs")
+	if a.code != 1 || !regexp.MustCompile(`(?m)^failed +4h +0 +operator +\? +\? `).MatchString(a.stdout) || !regexp.MustCompile(`(?m)^recorded +4h +0 +operator +- +- `).MatchString(a.stdout) ||
+		!strings.Contains(a.stderr, "custody: 1 item could not be read, so errors (?) and progress are missing: the AWS credentials may not do this with table inbox") {
+		t.Errorf("exit code %d\n%s\n%s", a.code, a.stdout, a.stderr)
+	}
+	for _, o := range objects(t, denied.run(t, "runs", "--json").stdout) {
+		if _, has := o["item"]; has {
+			t.Errorf("an item that was not read: %v", o)
+		}
+	}
+	// Nobody knows whether it is meant, so nothing is moved.
+	if a := denied.run(t, "retry", "--all", "--category", "access_denied", "--yes"); a.code != 1 || a.stdout != "" {
+		t.Errorf("exit code %d\n%s\n%s", a.code, a.stdout, a.stderr)
 	}
 }
 
