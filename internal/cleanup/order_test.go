@@ -1,18 +1,25 @@
 package cleanup_test
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/google/go-cmp/cmp"
 
+	"custody/internal/cleanup"
 	"custody/internal/command"
+	"custody/internal/dynamostore"
 	"custody/internal/inbox"
+	"custody/internal/retention"
+	"custody/internal/s3versions"
 )
 
 // judged lets the judge look behind every request of the world's run. Others act through the hands it returns.
@@ -337,5 +344,37 @@ func TestARequestWhoseAnswerIsLostIsFollowedByAnotherScan(t *testing.T) {
 	}
 	if run := w.run(); run.Place.Scan != 2 || len(run.Place.Retained) > 0 {
 		t.Errorf("scan %d retained %v, want a second scan that meets nothing", run.Place.Scan, run.Place.Retained)
+	}
+}
+
+// sorting notes requests that hold current versions beside others.
+type sorting struct {
+	*s3versions.Client
+	mixed atomic.Int32
+}
+
+func (s *sorting) Delete(ctx context.Context, bucket string, vs []retention.Version, before time.Time) ([]retention.Fate, error) {
+	for _, v := range vs {
+		if v.Currency != vs[0].Currency {
+			s.mixed.Add(1)
+		}
+	}
+	return s.Client.Delete(ctx, bucket, vs, before)
+}
+
+// A key with a single version has nothing to wait for, and must not go along with what is not current of its neighbours.
+func TestCurrentVersionsGoInRequestsOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, key := range []string{"a", "b", "b", "c", "d", "d"} {
+		w.put("pod/wh-17/" + key)
+	}
+	wake := w.claim(cutoff, "pod/wh-17/")
+	w.at(later)
+	bucket := &sorting{Client: s3versions.New(w.s3, "", w.clock)}
+	worker := cleanup.New(w.store, dynamostore.NewHolds(w.db, "holds", slog.New(slog.DiscardHandler)), bucket, w.set, w.clock, w.newID)
+	_, done := worker.Handle(t.Context(), wakeEvent(t, "rec-1", wake))
+	if len(done) != 1 || done[0].Outcome != inbox.SliceCompleted || done[0].Deleted != 6 || bucket.mixed.Load() != 0 {
+		t.Errorf("%d versions in requests with others of another kind, %+v", bucket.mixed.Load(), done)
 	}
 }
