@@ -114,7 +114,9 @@ func operationsCases() map[string]blockCase {
 			claim(t, s.inbox, "r-1")
 			s.set(t, "r-1", inbox.AttrState, string(inbox.StateDone))
 			return ""
-		}, check: func(t *testing.T, _ *sandbox, out string) { same(t, 2, strings.Count(out, "it has ended; its item expires")) }},
+		}, check: func(t *testing.T, _ *sandbox, out string) {
+			same(t, 2, strings.Count(out, "it has ended; its item expires"))
+		}},
 		"A run that needs an operator: custody retry": {prepare: manyRuns, asks: true, check: func(t *testing.T, s *sandbox, out string) {
 			says(t, out, "r-3 is pending", "r-4 is pending") // before the last command dismisses them with the rest
 			for key, want := range map[string]string{"r-1": "sent twice", "r-2": "sent twice", "r-3": "wrong cutoff", "r-4": "wrong cutoff",
