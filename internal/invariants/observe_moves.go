@@ -103,8 +103,10 @@ func (o *observer) sweeperWrote(x exchange, _ *runBook, c change) {
 		}
 		return
 	}
+	// The sweeper doubles by the count that it read. A wake that hung for minutes can land between its reading and its write, with
+	// the time at which it was sent, so one doubling less is what it can promise. The value stays, so no wake is added by that.
 	backoff := o.terms.wakeAfter
-	for range c.old.number("wake_count") {
+	for range c.old.number("wake_count") - 1 {
 		backoff = min(2*backoff, lastWakeAfter)
 	}
 	switch {
