@@ -2,9 +2,9 @@ package localaws_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -31,7 +31,7 @@ func TestStackOverOtherEnginesAndAnInvokeEndpoint(t *testing.T) {
 	t.Cleanup(objects.Close)
 	processes := start(t, localaws.Options{DynamoDB: db.URL, S3: objects.URL + "/"})
 	var called calledNames
-	invoke := httptest.NewServer(invokeEndpoint(t, processes, &called))
+	invoke := httptest.NewServer(invokeEndpoint(processes, &called))
 	t.Cleanup(invoke.Close)
 
 	samEnv := filepath.Join(t.TempDir(), "sam.json")
@@ -105,28 +105,25 @@ func (c *calledNames) wait(t *testing.T, name string) {
 	}
 }
 
+// told is a function whose invocations are remembered.
+type told struct {
+	lambda.Invoker
+	name   string
+	called *calledNames
+}
+
+func (f told) Invoke(ctx context.Context, event []byte) (lambda.Result, error) {
+	f.called.add(f.name)
+	return f.Invoker.Invoke(ctx, event)
+}
+
 // invokeEndpoint is Lambda's Invoke API over the functions of a stack, by their logical ids.
-func invokeEndpoint(t *testing.T, stack *localaws.Stack, called *calledNames) http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /2015-03-31/functions/{name}/invocations", func(w http.ResponseWriter, r *http.Request) {
-		f := stack.Function(strings.ToLower(strings.TrimSuffix(r.PathValue("name"), "Function")))
-		event, err := io.ReadAll(r.Body)
-		if f == nil || err != nil {
-			t.Errorf("invoked %s (%v)", r.PathValue("name"), err)
-			return
-		}
-		called.add(r.PathValue("name"))
-		result, err := f.Invoke(r.Context(), event)
-		if err != nil {
-			w.WriteHeader(http.StatusTooManyRequests)
-			return
-		}
-		if result.FunctionError != "" {
-			w.Header().Set("X-Amz-Function-Error", result.FunctionError)
-		}
-		_, _ = w.Write(result.Payload)
-	})
-	return mux
+func invokeEndpoint(stack *localaws.Stack, called *calledNames) http.Handler {
+	e := lambda.Endpoint{}
+	for _, spec := range localaws.Functions() {
+		e[spec.LogicalID] = told{stack.Function(spec.Name), spec.LogicalID, called}
+	}
+	return e
 }
 
 func readSAMEnv(t *testing.T, path string) map[string]map[string]string {

@@ -112,11 +112,6 @@ func (e endpoints) env() []string {
 // lambdaEnv is for those who call a function themselves, which none of the functions does.
 func (e endpoints) lambdaEnv() []string { return []string{"AWS_ENDPOINT_URL_LAMBDA=" + e.lambda} }
 
-// envMap is env of the two that the functions use: none of them reads the stream itself.
-func (e endpoints) envMap() map[string]string {
-	return map[string]string{"AWS_ENDPOINT_URL_DYNAMODB": e.dynamodb, "AWS_ENDPOINT_URL_S3": e.s3}
-}
-
 // checkEndpoint takes the URL of an engine that runs elsewhere, without a path.
 func checkEndpoint(part, endpoint string) error {
 	u, err := url.Parse(endpoint)

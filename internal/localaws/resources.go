@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"custody/internal/config"
+
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -132,12 +134,9 @@ func makeTable(ctx context.Context, db *dynamodb.Client, t Table) error {
 	return err
 }
 
-// noReport is the report bucket's name where no report is written.
-const noReport = "none"
-
 func (s *Stack) buckets() []string {
 	names := []string{s.Setting("CUSTODY_BUCKET")}
-	if report := s.Setting("CUSTODY_REPORT_BUCKET"); report != noReport {
+	if report := s.Setting("CUSTODY_REPORT_BUCKET"); report != config.NoReport {
 		names = append(names, report)
 	}
 	return names

@@ -17,7 +17,9 @@ const containerHost = "host.docker.internal"
 func (s *Stack) writeSAMEnv(path string) (*ReadyFile, error) {
 	all := map[string]map[string]string{}
 	for _, spec := range Functions() {
-		env := s.endpoints.inContainer().envMap()
+		env := map[string]string{
+			"AWS_ENDPOINT_URL_DYNAMODB": fromContainer(s.endpoints.dynamodb), "AWS_ENDPOINT_URL_S3": fromContainer(s.endpoints.s3),
+		}
 		maps.Copy(env, s.settings.of(spec.Name))
 		if spec.Name == webhookFunction {
 			env["CUSTODY_SIGNING_SECRET"] = "" // the template names a secret, and the keys stand here
@@ -35,11 +37,7 @@ func (s *Stack) writeSAMEnv(path string) (*ReadyFile, error) {
 	return f, nil
 }
 
-// inContainer is how a container of this machine reaches the same endpoints.
-func (e endpoints) inContainer() endpoints {
-	return endpoints{url: fromContainer(e.url), dynamodb: fromContainer(e.dynamodb), s3: fromContainer(e.s3), lambda: fromContainer(e.lambda)}
-}
-
+// fromContainer is how a container of this machine reaches the same endpoint.
 func fromContainer(endpoint string) string {
 	u, err := url.Parse(endpoint)
 	if err != nil {

@@ -24,7 +24,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 )
 
@@ -32,9 +31,6 @@ import (
 const localFunction = "CleanupFunction"
 
 const noCloudWatch = "there is no CloudWatch without a stack; --stack or " + stackVariable + " names one"
-
-// noReport is what stands in the place of a report bucket's name where there is none.
-const noReport = "none"
 
 // parts puts a check together, of the stack's outputs or of the environment.
 func (f *checkFlags) parts(s *session) (*operator.Check, error) {
@@ -60,9 +56,7 @@ func (f *checkFlags) parts(s *session) (*operator.Check, error) {
 	}
 	c := &operator.Check{Operator: s.Operator, MinObjectAge: age, Skip: f.skips(reportBucket), Stack: f.stackStage()}
 	c.Senders = &checkSender{flags: f, connection: s.connection, scheme: scheme, url: target}
-	objects := s3.NewFromConfig(s.connection.aws, func(o *s3.Options) {
-		o.UsePathStyle = o.BaseEndpoint != nil // as the functions do
-	})
+	objects := s.connection.objects()
 	c.Bucket = func(ctx context.Context) (retention.Bucket, error) {
 		return s3versions.New(objects, f.owner("BucketOwner"), time.Now).Bucket(ctx, bucket)
 	}
@@ -90,7 +84,7 @@ func (f *checkFlags) skips(reportBucket string) map[string]string {
 		}
 	}
 	switch reportBucket {
-	case noReport:
+	case config.NoReport:
 		skip[operator.StageReport] = "no report is written: ReportBucket is none"
 	case "":
 		skip[operator.StageReport] = "which bucket has the report is not known: CUSTODY_REPORT_BUCKET names it"

@@ -49,7 +49,7 @@ func (r *Remote) Invoke(ctx context.Context, event []byte) (Result, error) {
 }
 
 func (r *Remote) call(ctx context.Context, event []byte) (Result, error) {
-	target := r.endpoint + "/2015-03-31/functions/" + url.PathEscape(r.name) + "/invocations"
+	target := r.endpoint + invocationsPath + url.PathEscape(r.name) + "/invocations"
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(event))
 	if err != nil {
 		return Result{}, err
