@@ -68,7 +68,7 @@ func (r *receiver) verdict(t *testing.T, d delivery) string {
 	return id
 }
 
-// phases of a rotation as docs/wire-contract.md tells it to operators: the old key, both, the new key. In each a delivery is
+// phases of a rotation as docs/operations.md tells it to operators: the old key, both, the new key. In each a delivery is
 // in flight that was signed before the change and arrives behind it.
 func phases() []phase {
 	const end = 20 * time.Minute // the old key's not_after, behind the begin of the rotation

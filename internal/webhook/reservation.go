@@ -53,7 +53,7 @@ func (h *Handler) expire(ctx context.Context, d inbox.Delivery, e inbox.Expiry) 
 	return "", errors.New("the reservation kept changing between the claims")
 }
 
-// needsReservations says what is missing for the commands that the stack accepts.
+// needsReservations reports whether the stack accepts a command that needs them and they are not there.
 func (h *Handler) needsReservations() bool {
 	return h.Commands != nil && h.Commands.Accepts(command.ReservationExpire) && h.Reservations == nil
 }
