@@ -66,6 +66,9 @@ func FunctionNames() []string {
 // DeadLetters lists the stream's records that were given up, the oldest first.
 func (s *Stack) DeadLetters() []lambda.DeadLetter { return s.mapping.DeadLetters() }
 
+// Mapping is the way from the inbox's stream to the cleanup function.
+func (s *Stack) Mapping() *lambda.Mapping { return s.mapping }
+
 // Config is what an AWS client needs but for its endpoint.
 func (s *Stack) Config() aws.Config {
 	return aws.Config{Region: lambda.Region, HTTPClient: steady.Client{}, Credentials: credentials.NewStaticCredentialsProvider(accessKeyID, secretAccessKey, "")}

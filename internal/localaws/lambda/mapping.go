@@ -117,6 +117,7 @@ type Mapping struct {
 	filters []*Filter
 	cancel  context.CancelFunc
 	work    sync.WaitGroup
+	valve   valve
 
 	mu          sync.Mutex
 	deadLetters []DeadLetter
@@ -157,6 +158,21 @@ func (m *Mapping) setDefaults() {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+}
+
+// Disable stops the mapping as UpdateEventSourceMapping with Enabled=false does: what the function is at goes on, nothing further
+// is read or handed out, and the place in the stream stays.
+func (m *Mapping) Disable() { m.valve.set(false) }
+
+// Enable lets a disabled mapping go on from its place. Records that meanwhile grew too old become dead letters.
+func (m *Mapping) Enable() { m.valve.set(true) }
+
+// State is the mapping's state as ListEventSourceMappings has it.
+func (m *Mapping) State() string {
+	if m.valve.shut() {
+		return "Disabled"
+	}
+	return "Enabled"
 }
 
 // Close stops reading and waits. A function at work goes on, and nobody takes its answer.

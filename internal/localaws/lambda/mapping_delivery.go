@@ -15,7 +15,7 @@ import (
 // and failed costs an attempt; one that could not be invoked, as when throttled, is tried until the record is too old.
 func (l *lane) deliver(ctx context.Context, batch []laneItem) bool {
 	d := delivery{lane: l, batch: batch}
-	for retry := 1; ; retry++ {
+	for retry := 1; l.mapping.valve.pass(ctx); retry++ {
 		if d.tooOld() {
 			d.giveUp(conditionAge)
 			return true
@@ -34,6 +34,7 @@ func (l *lane) deliver(ctx context.Context, batch []laneItem) bool {
 			return false
 		}
 	}
+	return false
 }
 
 // delivery is one batch on its way.

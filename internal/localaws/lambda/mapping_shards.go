@@ -98,7 +98,7 @@ func (m *Mapping) readShard(ctx context.Context, shardID, key string) {
 	lanes := m.openLanes(ctx, shardID, key)
 	defer lanes.close()
 	position := shardPosition{mapping: m, shardID: shardID}
-	for {
+	for m.valve.pass(ctx) {
 		records, end, err := position.read(ctx)
 		for _, record := range records {
 			lanes.add(record)

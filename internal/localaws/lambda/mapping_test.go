@@ -125,6 +125,63 @@ func TestMappingReadsFromTheOldestRecordAndGoesOn(t *testing.T) {
 	})
 }
 
+func TestADisabledMappingHandsOutNothingAndGoesOnFromItsPlace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		shard := &memoryShard{id: "s1"}
+		stream := newStream(shard)
+		stream.put(shard, "run#a")
+		c := &consumer{}
+		unread := make(chan error, 10)
+		m := start(t, stream, c, func(o *lambda.MappingOptions) { o.OnError = func(err error) { unread <- err } })
+		settle(5 * time.Second)
+		m.Disable()
+		settle(5 * time.Second)
+		stream.put(shard, "run#a")
+		stream.put(shard, "run#b")
+		stream.failNext("GetRecords", errors.New("whoever reads now"))
+		settle(time.Hour)
+		if len(unread) > 0 {
+			t.Errorf("while it is disabled, it reads: %v", <-unread)
+		}
+		if diff := cmp.Diff([]string{"1"}, c.sequences()); diff != "" || m.State() != "Disabled" {
+			t.Errorf("while it is %s (-want +got):\n%s", m.State(), diff)
+		}
+		m.Enable()
+		settle(5 * time.Second)
+		if diff := cmp.Diff([]string{"1", "2", "3"}, slices.Sorted(slices.Values(c.sequences()))); diff != "" || m.State() != "Enabled" {
+			t.Errorf("when it is %s again (-want +got):\n%s", m.State(), diff)
+		}
+		m.Disable()
+		m.Close() // does not wait for anybody to enable it
+	})
+}
+
+func TestARetryWaitsWhileTheMappingIsDisabled(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		shard := &memoryShard{id: "s1"}
+		stream := newStream(shard)
+		c := &consumer{answer: failAlways}
+		m := start(t, stream, c, func(o *lambda.MappingOptions) {
+			o.Pause = func(int) time.Duration { return time.Minute }
+		})
+		stream.put(shard, "run#a")
+		settle(5 * time.Second)
+		m.Disable()
+		settle(25 * time.Hour)
+		if tries, letters := len(c.sequences()), len(m.DeadLetters()); tries != 1 || letters != 0 {
+			t.Errorf("while it was disabled: %d tries and %d dead letters, want the one before", tries, letters)
+		}
+		m.Enable()
+		settle(time.Minute)
+		letters := m.DeadLetters()
+		if len(letters) != 1 || letters[0].RequestContext.Condition != "RecordAgeExceeded" {
+			t.Errorf("a record that grew too old meanwhile: %+v, want one dead letter for its age", letters)
+		}
+	})
+}
+
 func TestMappingEvent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
