@@ -18,8 +18,17 @@ func (e *Engine) admit(c *call) error {
 		return fail(http.StatusForbidden, "InvalidAccessKeyId",
 			"The AWS Access Key Id you provided does not exist in our records.").with("AWSAccessKeyId", key)
 	}
-	c.region = region
+	c.region, c.caller = region, e.accountOf(key)
 	return nil
+}
+
+// accountOf is whose access key id it is: one of twelve digits is a key of the account of that number, any other one of the
+// engine's own.
+func (e *Engine) accountOf(key string) string {
+	if isAccount(key) {
+		return key
+	}
+	return e.account
 }
 
 // credential is the access key id of a request and the region it was signed for, from the header or
@@ -53,14 +62,15 @@ func scope(credential string) (key, region string, err error) {
 	return parts[0], parts[2], nil
 }
 
-// checkOwner compares x-amz-expected-bucket-owner with the account that owns every bucket here.
+// checkOwner compares x-amz-expected-bucket-owner, and who asks, with the bucket's owner. Without policies nobody is let into the
+// bucket of another account, and the answer is the same for both.
 // https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucket-owner-condition.html
-func (e *Engine) checkOwner(c *call) error {
+func (b *bucket) checkOwner(c *call) error {
 	want := c.header("X-Amz-Expected-Bucket-Owner")
 	switch {
-	case want == "" || want == e.account:
+	case c.caller == b.owner && (want == "" || want == b.owner):
 		return nil
-	case !isAccount(want):
+	case want != "" && !isAccount(want):
 		return fail(http.StatusBadRequest, "InvalidBucketOwnerAWSAccountID",
 			"The value of the expected bucket owner parameter must be an AWS Account ID")
 	}

@@ -16,6 +16,7 @@ const defaultRegion = "us-east-1"
 // bucket is one bucket and everything in it, guarded by the engine's lock.
 type bucket struct {
 	name     string
+	owner    string // the account that made it
 	created  time.Time
 	location string // the LocationConstraint it was made with, or empty
 	// versioning is Enabled, Suspended, or empty while it was never enabled.
@@ -51,11 +52,15 @@ func (e *Engine) createBucket(c *call) (reply, error) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.buckets[c.bucket] != nil {
+	if there := e.buckets[c.bucket]; there != nil && there.owner != c.caller {
+		return reply{}, fail(http.StatusConflict, "BucketAlreadyExists",
+			"The requested bucket name is not available. The bucket namespace is shared by all users of the system. "+
+				"Please select a different name and try again.").with("BucketName", c.bucket)
+	} else if there != nil {
 		return reply{}, fail(http.StatusConflict, "BucketAlreadyOwnedByYou",
 			"Your previous request to create the named bucket succeeded and you already own it.").with("BucketName", c.bucket)
 	}
-	b := &bucket{name: c.bucket, created: e.now(), location: location, nulls: map[string]uint64{}}
+	b := &bucket{name: c.bucket, owner: c.caller, created: e.now(), location: location, nulls: map[string]uint64{}}
 	if strings.EqualFold(c.header("X-Amz-Bucket-Object-Lock-Enabled"), "true") {
 		b.lock.enabled, b.versioning = true, enabled // Object Lock brings versioning with it
 	}
@@ -136,10 +141,10 @@ func (e *Engine) listBuckets(c *call) (reply, error) {
 		}
 		most = n
 	}
-	found, more := e.bucketsBehind(c.query.Get("continuation-token"), c.query.Get("prefix"), most)
+	found, more := e.bucketsBehind(c.caller, c.query.Get("continuation-token"), c.query.Get("prefix"), most)
 	d := newDocument()
 	d.root("ListAllMyBucketsResult")
-	d.owner(e.account)
+	d.owner(c.caller)
 	d.open("Buckets")
 	for _, b := range found {
 		d.open("Bucket")
@@ -156,12 +161,12 @@ func (e *Engine) listBuckets(c *call) (reply, error) {
 	return xmlReply(d), nil
 }
 
-// bucketsBehind lists by name; the continuation token is the last name of the page before.
-func (e *Engine) bucketsBehind(after, prefix string, most int) (found []*bucket, more bool) {
+// bucketsBehind lists an account's buckets by name; the continuation token is the last name of the page before.
+func (e *Engine) bucketsBehind(owner, after, prefix string, most int) (found []*bucket, more bool) {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	for _, name := range slices.Sorted(maps.Keys(e.buckets)) {
-		if name <= after || !strings.HasPrefix(name, prefix) {
+		if name <= after || !strings.HasPrefix(name, prefix) || e.buckets[name].owner != owner {
 			continue
 		}
 		if len(found) == most {
@@ -172,7 +177,7 @@ func (e *Engine) bucketsBehind(after, prefix string, most int) (found []*bucket,
 	return found, false
 }
 
-// owner writes the owner of everything: S3 has a canonical user id here, the engine its account.
+// owner writes the owner of a bucket or of what is in it: S3 has a canonical user id here, the engine an account.
 func (d *document) owner(account string) {
 	d.open("Owner")
 	d.text("ID", account)

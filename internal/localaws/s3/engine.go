@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// defaultAccount owns every bucket of an engine that was not told otherwise.
+// defaultAccount is the account of an engine that was not told otherwise.
 const defaultAccount = "000000000000"
 
 // Options of an engine. The zero value is usable.
@@ -28,7 +28,8 @@ type Options struct {
 	// write old versions, so versions of a key are ordered by write and never by time. It is called
 	// with the engine's lock held and must not call the engine.
 	Now func() time.Time
-	// Account is the 12 digits that x-amz-expected-bucket-owner is compared with; empty is 000000000000.
+	// Account is the 12 digits of the account that access key ids belong to, and the buckets that are made with them; empty is
+	// 000000000000. An access key id of 12 digits is one of another account.
 	Account string
 	// AccessKey is the only access key id that is let in; empty lets in any. A request must carry one
 	// in either case.
@@ -145,7 +146,7 @@ func (e *Engine) within(c *call, f func(*bucket) error) error {
 	if b == nil {
 		return noSuchBucket(c.bucket)
 	}
-	if err := e.checkOwner(c); err != nil {
+	if err := b.checkOwner(c); err != nil {
 		return err
 	}
 	if err := b.checkRegion(c); err != nil {

@@ -27,7 +27,7 @@ func (e *Engine) listObjects(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return xmlReply(e.renderObjects(c.bucket, q, p)), nil
+	return xmlReply(renderObjects(c, q, p)), nil
 }
 
 func readObjectsRequest(c *call) (q objectsRequest, err error) {
@@ -66,11 +66,11 @@ func readToken(token string) (string, error) {
 	return string(key), nil
 }
 
-func (e *Engine) renderObjects(bucket string, q objectsRequest, p page) *document {
+func renderObjects(c *call, q objectsRequest, p page) *document {
 	d := newDocument()
 	d.grow(512 + entrySize*p.size())
 	d.root("ListBucketResult")
-	d.text("Name", bucket)
+	d.text("Name", c.bucket)
 	d.text("Prefix", q.encode(q.prefix))
 	if q.token != "" {
 		d.text("ContinuationToken", q.token)
@@ -91,20 +91,20 @@ func (e *Engine) renderObjects(bucket string, q objectsRequest, p page) *documen
 	}
 	d.flag("IsTruncated", p.truncated)
 	for _, v := range p.entries {
-		e.renderObject(d, q, v)
+		renderObject(d, c.caller, q, v)
 	}
 	d.commonPrefixes(q.encode, p.prefixes)
 	d.close("ListBucketResult")
 	return d
 }
 
-func (e *Engine) renderObject(d *document, q objectsRequest, v entry) {
+func renderObject(d *document, owner string, q objectsRequest, v entry) {
 	d.open("Contents")
 	d.text("Key", q.encode(v.key))
 	d.time("LastModified", v.modified)
 	d.content(v.version)
 	if q.fetchOwner {
-		d.owner(e.account)
+		d.owner(owner)
 	}
 	d.text("StorageClass", "STANDARD")
 	d.close("Contents")

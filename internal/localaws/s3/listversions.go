@@ -27,7 +27,7 @@ func (e *Engine) listVersions(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return xmlReply(e.renderVersions(c.bucket, q, p)), nil
+	return xmlReply(renderVersions(c, q, p)), nil
 }
 
 // readVersionsRequest checks in the order in which S3 was seen to: max-keys, the version id marker,
@@ -70,11 +70,11 @@ func (e *Engine) readIDMarker(c *call) (string, error) {
 // entrySize is about what one entry takes in the answer, keys of usual length given.
 const entrySize = 480
 
-func (e *Engine) renderVersions(bucket string, q versionsRequest, p page) *document {
+func renderVersions(c *call, q versionsRequest, p page) *document {
 	d := newDocument()
 	d.grow(512 + entrySize*p.size())
 	d.root("ListVersionsResult")
-	d.text("Name", bucket)
+	d.text("Name", c.bucket)
 	d.text("Prefix", q.encode(q.prefix))
 	d.text("KeyMarker", q.encode(q.after))
 	d.text("VersionIdMarker", q.idMarker)
@@ -93,7 +93,7 @@ func (e *Engine) renderVersions(bucket string, q versionsRequest, p page) *docum
 	}
 	d.flag("IsTruncated", p.truncated)
 	for _, v := range p.entries {
-		e.renderVersion(d, q.encode, v)
+		renderVersion(d, c.caller, q.encode, v)
 	}
 	d.commonPrefixes(q.encode, p.prefixes)
 	d.close("ListVersionsResult")
@@ -102,7 +102,7 @@ func (e *Engine) renderVersions(bucket string, q versionsRequest, p page) *docum
 
 // renderVersion writes versions and delete markers as they come, one list in S3's order; the SDKs make
 // two lists of it and lose that order.
-func (e *Engine) renderVersion(d *document, encode encoder, v entry) {
+func renderVersion(d *document, owner string, encode encoder, v entry) {
 	name := "Version"
 	if v.marker {
 		name = "DeleteMarker"
@@ -113,10 +113,10 @@ func (e *Engine) renderVersion(d *document, encode encoder, v entry) {
 	d.flag("IsLatest", v.latest)
 	d.time("LastModified", v.modified)
 	if v.marker {
-		d.owner(e.account)
+		d.owner(owner)
 	} else {
 		d.content(v.version)
-		d.owner(e.account)
+		d.owner(owner)
 		d.text("StorageClass", "STANDARD")
 	}
 	d.close(name)

@@ -38,6 +38,7 @@ type call struct {
 	query       url.Values
 	bucket, key string
 	region      string // that the request was signed for
+	caller      string // the account of whoever signed it
 	payload     payload
 }
 
