@@ -1,6 +1,6 @@
 //go:build !race
 
-package benchcheck_test
+package check_test
 
 const versionsOfARun = 100_000
 

@@ -1,4 +1,4 @@
-package benchcheck_test
+package check_test
 
 import (
 	"context"

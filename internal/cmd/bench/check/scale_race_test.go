@@ -1,6 +1,6 @@
 //go:build race
 
-package benchcheck_test
+package check_test
 
 // The race detector makes everything ten times slower; what is counted is the same from some thousand versions on.
 const versionsOfARun = 20_000
