@@ -23,13 +23,14 @@ const (
 	OutputReportBucket    = "ReportBucket"
 	OutputSigningSecret   = "SigningSecret"
 	OutputCleanupFunction = "CleanupFunction"
+	OutputOperatorLog     = "OperatorLog"
 	OutputVersion         = "Version"
 )
 
 // Outputs lists what every stack of this version has.
 func Outputs() []string {
 	return []string{OutputURL, OutputTable, OutputHoldsTable, OutputBucket, OutputReportBucket, OutputSigningSecret,
-		OutputCleanupFunction, OutputVersion}
+		OutputCleanupFunction, OutputOperatorLog, OutputVersion}
 }
 
 // Stack is a stack as CloudFormation describes it.
