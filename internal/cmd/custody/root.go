@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -38,7 +39,8 @@ Exit codes:
   4  refused: the run's state, a hold that is there, or an earlier delivery does not allow it`,
 		Example: `  custody local --env-file local.env         # the whole stack on this machine, until Ctrl-C
   . ./local.env && custody runs              # in another shell: what wants attention
-  custody show r-1                           # everything about one run`,
+  custody show r-1                           # everything about one run
+  custody runs --stack custody               # the same of a deployed stack`,
 		SilenceErrors: true, // main says it, once
 		SilenceUsage:  true, // a failure is no question about usage
 		Args:          noArgs,
@@ -53,7 +55,26 @@ Exit codes:
 	for _, m := range operatorMoves() {
 		root.AddCommand(newMove(m))
 	}
+	teach(root)
 	return root
+}
+
+// teach gives the library's own commands examples like the others'.
+func teach(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for path, example := range map[string]string{
+		"help":                  "  custody help hold add",
+		"completion":            "  source <(custody completion bash)    # in ~/.bashrc, behind bash-completion",
+		"completion bash":       "  source <(custody completion bash)",
+		"completion zsh":        "  custody completion zsh > _custody    # in a folder of $fpath, behind compinit",
+		"completion fish":       "  custody completion fish > custody.fish    # in ~/.config/fish/completions",
+		"completion powershell": "  custody completion powershell > custody.ps1",
+	} {
+		if cmd, _, err := root.Find(strings.Fields(path)); err == nil {
+			cmd.Example = example
+		}
+	}
 }
 
 // noArgs refuses an argument by name: a misspelled command is one.

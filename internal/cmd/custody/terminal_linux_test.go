@@ -23,8 +23,16 @@ type terminal struct {
 	closed chan struct{}
 }
 
-// onTerminal starts the tool on a new pseudo terminal (pty(7)) of that size.
+// onTerminal starts the tool on a new pseudo terminal of that size.
 func (x tool) onTerminal(t *testing.T, columns, rows uint16, args ...string) *terminal {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Getenv("BUILT_TOOL"), args...)
+	cmd.Dir = t.TempDir()
+	return x.startOnTerminal(t, columns, rows, cmd)
+}
+
+// startOnTerminal starts a command in the tool's environment on a new pseudo terminal (pty(7)) of that size.
+func (x tool) startOnTerminal(t *testing.T, columns, rows uint16, cmd *exec.Cmd) *terminal {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
@@ -40,10 +48,8 @@ func (x tool) onTerminal(t *testing.T, columns, rows uint16, args ...string) *te
 		t.Fatal(err)
 	}
 	defer slave.Close()
-	p := &terminal{master: master, closed: make(chan struct{})}
-	p.cmd = exec.CommandContext(t.Context(), os.Getenv("BUILT_TOOL"), args...)
-	p.cmd.Dir = t.TempDir()
-	p.cmd.Env = []string{"HOME=" + p.cmd.Dir, "AWS_EC2_METADATA_DISABLED=true", "TERM=xterm"}
+	p := &terminal{cmd: cmd, master: master, closed: make(chan struct{})}
+	p.cmd.Env = append(p.cmd.Env, "HOME="+p.cmd.Dir, "AWS_EC2_METADATA_DISABLED=true", "TERM=xterm")
 	for name, value := range x.env {
 		p.cmd.Env = append(p.cmd.Env, name+"="+value)
 	}

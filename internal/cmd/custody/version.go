@@ -10,9 +10,10 @@ import (
 
 func newVersion() *cobra.Command {
 	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version of this tool and of the Go that built it",
-		Args:  noArgs,
+		Use:     "version",
+		Short:   "Print the version of this tool and of the Go that built it",
+		Example: `  custody version`,
+		Args:    noArgs,
 		Run: func(cmd *cobra.Command, _ []string) {
 			fmt.Fprintf(cmd.OutOrStdout(), "custody %s (%s, %s/%s)\n", buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 		},
