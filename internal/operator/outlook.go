@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"fmt"
 	"time"
 
 	"custody/internal/inbox"
@@ -43,10 +44,17 @@ func nextOfRunning(run inbox.Run, now time.Time) Outlook {
 	return Outlook{Words: "its worker is gone: the stream's retry or the next sweep gives it to another"}
 }
 
+// wakesInVain is how many repeated wakes without a slice are no accident any more. With the template's WakeAfter of two minutes, and
+// twice as much behind each wake, the second one comes after six minutes: one got lost, or a large slice was before it.
+const wakesInVain = 2
+
 func nextOfPending(run inbox.Run, now time.Time) Outlook {
 	switch {
 	case run.NextAttemptAt.After(now):
 		return Outlook{Words: "it is parked; the first sweep behind its next attempt's time wakes it", At: run.NextAttemptAt}
+	case run.Wake != "" && run.WakeCount >= wakesInVain:
+		return Outlook{Words: fmt.Sprintf("its wake is on the stream, a sweep repeated it %d times, and no slice has begun: the stream hands "+
+			"nothing out, slices fail before they begin, or other runs are before it. Read: %s#oldestopenrunagealarm", run.WakeCount, Runbook)}
 	case run.Wake != "":
 		return Outlook{Words: "its wake is on the stream and starts a slice; a sweep repeats one that got lost"}
 	}

@@ -36,6 +36,10 @@ func TestNextSaysWhatTheRunWaitsFor(t *testing.T) {
 		"parked": {with(inbox.StatePending, func(r *inbox.Run) { r.NextAttemptAt = soon }), "it is parked", soon},
 		"parked until this second": {with(inbox.StatePending, func(r *inbox.Run) { r.NextAttemptAt = now }),
 			"it is due: the next sweep wakes it", time.Time{}},
+		"woken twice more in vain": {with(inbox.StatePending, func(r *inbox.Run) { r.Wake, r.WakeCount = "w", 2 }),
+			"its wake is on the stream, a sweep repeated it 2 times, and no slice has begun", time.Time{}},
+		"woken again": {with(inbox.StatePending, func(r *inbox.Run) { r.Wake, r.WakeCount = "w", 1 }),
+			"its wake is on the stream and starts a slice", time.Time{}},
 		"woken":   {with(inbox.StatePending, func(r *inbox.Run) { r.Wake = "w" }), "its wake is on the stream", time.Time{}},
 		"unknown": {with("paused", nil), "unknown: this version does not know the state paused", time.Time{}},
 	} {

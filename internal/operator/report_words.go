@@ -101,6 +101,12 @@ func NothingReported(run *inbox.Run) string {
 		return "either it never was, or it selected and kept nothing, or its objects were removed or lie in another bucket"
 	case run.Slices == 0:
 		return "no slice has worked on it yet"
+	case run.Counters.Selected == 0 && len(run.Place.Retained) == 0 && run.State != inbox.StateDone:
+		words := "no slice has put a selection on record, so nothing was deleted"
+		if run.LastError != nil {
+			words += "; its last error is " + string(run.LastError.Category)
+		}
+		return words
 	case run.Counters.Selected == 0 && len(run.Place.Retained) == 0:
 		return "it has met no version older than its cutoff"
 	}

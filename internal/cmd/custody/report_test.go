@@ -349,10 +349,16 @@ func TestARunWithoutAReport(t *testing.T) {
 	}
 	x.has(t, "r-new", inbox.StatePending, nil)
 	x.has(t, "r-nothing", inbox.StateDone, worked(nil))
+	x.has(t, "r-begun", inbox.StateRunning, worked(nil))
+	x.has(t, "r-refused", inbox.StateFailed, worked(func(r *inbox.Run) {
+		r.LastError = &inbox.LastError{Category: inbox.CategoryReportUnwritable, At: day}
+	}))
 	x.has(t, "r-elsewhere", inbox.StateDone, worked(func(r *inbox.Run) { r.Counters.Selected = 3 }))
 	for run, want := range map[string]string{
 		"r-new":             "no slice has worked on it yet",
 		"r-nothing":         "it has met no version older than its cutoff",
+		"r-begun":           "no slice has put a selection on record, so nothing was deleted",
+		"r-refused":         "no slice has put a selection on record, so nothing was deleted; its last error is report_unwritable",
 		"r-elsewhere":       "it has met versions older than its cutoff, so its objects lie in another bucket or were removed, or its stack writes no report",
 		"cleanup.run/never": "either it never was, or it selected and kept nothing, or its objects were removed or lie in another bucket",
 	} {
