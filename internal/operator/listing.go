@@ -31,8 +31,7 @@ func (q Query) Check() error {
 	var problems []error
 	for _, s := range q.States {
 		if !slices.Contains(OpenStates(), s) {
-			problems = append(problems, invalid("state", "is %q, it must be one of %s: what has ended is no longer in the index",
-				s, joined(OpenStates())))
+			problems = append(problems, unlisted(s))
 		}
 	}
 	if q.Scope != "" {
@@ -47,6 +46,16 @@ func (q Query) Check() error {
 		}
 	}
 	return errors.Join(problems...)
+}
+
+// unlisted says of a state why no list has it, and how its runs are found instead.
+func unlisted(s inbox.State) error {
+	if !slices.Contains(inbox.States(), s) {
+		return invalid("state", "is %q, it must be one of %s", s, joined(OpenStates()))
+	}
+	return invalid("state", "is %q, it must be one of %s: a run that has ended leaves the index, so no list and no filter has it. "+
+		"Name it, by its key or by a delivery id, as in `custody show r-1`; docs/rollout.md, stage 3, finds dry runs that are done by a scan",
+		s, joined(OpenStates()))
 }
 
 // checkRunScope is CheckScope without "*": no run is of every scope.

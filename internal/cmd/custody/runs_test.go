@@ -58,6 +58,7 @@ func TestRunsListsWhatHasNotEndedByAge(t *testing.T) {
 	if got := x.does(t, "runs", "--json"); got != "" {
 		t.Errorf("of an empty table as JSON: %q", got)
 	}
+	x.refuses(t, 2, "a run that has ended leaves the index, so no list and no filter has it. Name it", "runs", "--state", "done")
 	x.attention(t)
 	want := strings.TrimPrefix(`
 STATE     AGE    ATTEMPTS  WAITS FOR       ERROR          PROGRESS             SCOPE            RUN
