@@ -156,8 +156,9 @@ fuzz: ## Fuzz every decoder and verifier, FUZZTIME each (30s)
 # ---- docs ----
 
 .PHONY: docs
-docs: ## Write docs/custody.md, which is the tool's own help
+docs: ## Write docs/custody.md, which is the tool's own help, and record docs/nights anew where they differ
 	CUSTODY_TEST_WRITE_MANUAL=yes $(GO) test -count=1 -run '^TestTheManualIsTheHelp$$' ./internal/cmd/custody
+	CUSTODY_TEST_WRITE_NIGHTS=yes $(GO) test -count=1 -run '^TestNights$$' ./internal/nights
 
 # ---- check ----
 

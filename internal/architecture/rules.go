@@ -51,7 +51,7 @@ func Places() []Place {
 		{GroupDomain, []string{"internal/inbox", "internal/command", "internal/signature", "internal/retention",
 			"internal/report"}, []Group{GroupDomain}},
 		{GroupSupport, []string{"internal/inbox/inboxtest", "internal/inbox/explore"}, []Group{GroupDomain}},
-		{GroupProof, []string{"internal/invariants/...", "internal/wirecontract", "internal/runbook"},
+		{GroupProof, []string{"internal/invariants/...", "internal/wirecontract", "internal/runbook", "internal/nights"},
 			[]Group{GroupProof, GroupLocal, GroupFeature, GroupAdapter, GroupDomain, GroupSupport}},
 		{GroupGuard, []string{"internal/architecture"}, nil},
 	}

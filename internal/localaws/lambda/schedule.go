@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -21,8 +22,9 @@ type ScheduleOptions struct {
 // sends. The first turn is one interval after the start, as EventBridge's. A turn that comes while the last one
 // is at work is left out.
 type Schedule struct {
-	cancel context.CancelFunc
-	work   sync.WaitGroup
+	cancel   context.CancelFunc
+	work     sync.WaitGroup
+	disabled atomic.Bool
 }
 
 // StartSchedule starts; it lives until Close or the end of ctx.
@@ -35,9 +37,12 @@ func StartSchedule(ctx context.Context, options ScheduleOptions) (*Schedule, err
 	}
 	s := &Schedule{}
 	ctx, s.cancel = context.WithCancel(ctx)
-	s.work.Go(func() { options.run(ctx) })
+	s.work.Go(func() { options.run(ctx, &s.disabled) })
 	return s, nil
 }
+
+// SetEnabled disables the schedule or enables it again, as a schedule's state does. A disabled one lets its turns pass.
+func (s *Schedule) SetEnabled(enabled bool) { s.disabled.Store(!enabled) }
 
 // Close stops and waits. A function at work goes on, and nobody takes its answer.
 func (s *Schedule) Close() {
@@ -45,13 +50,15 @@ func (s *Schedule) Close() {
 	s.work.Wait()
 }
 
-func (o ScheduleOptions) run(ctx context.Context) {
+func (o ScheduleOptions) run(ctx context.Context, disabled *atomic.Bool) {
 	ticker := time.NewTicker(o.Every)
 	defer ticker.Stop()
 	for {
 		select {
 		case now := <-ticker.C:
-			o.turn(ctx, now)
+			if !disabled.Load() {
+				o.turn(ctx, now)
+			}
 		case <-ctx.Done():
 			return
 		}

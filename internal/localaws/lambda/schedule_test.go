@@ -112,3 +112,23 @@ func TestStartScheduleRefusesNoInterval(t *testing.T) {
 		t.Error("an interval of 0 was taken")
 	}
 }
+
+func TestADisabledScheduleLetsItsTurnsPass(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &sweeper{began: time.Now()}
+		schedule, err := lambda.StartSchedule(t.Context(), lambda.ScheduleOptions{Name: "sweep", Function: s, Every: 2 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		settle(3 * time.Second)
+		schedule.SetEnabled(false)
+		settle(4 * time.Second)
+		schedule.SetEnabled(true)
+		settle(2 * time.Second)
+		schedule.Close()
+		if diff := cmp.Diff([]time.Duration{2 * time.Second, 8 * time.Second}, s.turns); diff != "" {
+			t.Error(diff)
+		}
+	})
+}

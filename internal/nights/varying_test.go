@@ -1,0 +1,65 @@
+package nights_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// varying are the parts of a printed line that a clock or chance decides, each with the word that stands for it when a line is compared
+// with the page. Nothing else may differ. The index page lists them. A time before September 2026 is one of a story, and is compared:
+// the objects and cutoffs of the nights are from that summer.
+var varying = []struct {
+	what    string
+	pattern *regexp.Regexp
+	word    string
+}{
+	{"times of the clock", regexp.MustCompile(`\b(?:2026-(?:09|1[0-2])|20(?:2[7-9]|[3-9]\d)-\d\d)-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z`), "TIME"},
+	{"ages and times to go", regexp.MustCompile(`\b(?:\d+d)?(?:\d+h)?(?:\d+m)?\d+s\b( ago\b)?|\b\d+d\d+h\b|\b\d+h\d+m\b|\b(?:\d+d|\d+h|\d+m)\b`), "AGE"},
+	{"rates", regexp.MustCompile(`\b\d+(?:\.\d+)?/s\b`), "RATE"},
+	{"ids that are made up: deliveries, leases, wakes, requests, versions", regexp.MustCompile(
+		`\bd-[a-z2-7]{26}\b|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{32}\b`), "ID"},
+	{"figures of time in log lines", regexp.MustCompile(`("(?:[a-z_]+_m?s|Timestamp|[A-Z][A-Za-z]*(?:Age|Latency))":)[0-9.e+-]+`), "${1}N"},
+	{"ports", regexp.MustCompile(`127\.0\.0\.1:\d+`), "127.0.0.1:PORT"},
+	{"spaces that fill a column", regexp.MustCompile(` {2,}`), "  "},
+}
+
+// progressLine is printed each second while a run is followed, so that there are as many as the machine is slow.
+var progressLine = regexp.MustCompile(`^TIME (?:pending|running),`)
+
+// compared is what is compared of the printed lines.
+func compared(printed []string) []string {
+	var lines []string
+	for _, line := range printed {
+		for _, v := range varying {
+			line = v.pattern.ReplaceAllString(line, v.word)
+		}
+		if line = strings.TrimRight(line, " "); !progressLine.MatchString(line) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+func TestWhatIsComparedOfALine(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"State       done since 2026-11-30T20:11:44Z (1s ago)":    "State  done since TIME (AGE)",
+		"expired_before 2026-08-30T00:00:00Z":                     "expired_before 2026-08-30T00:00:00Z",
+		"expires 2027-02-28T20:11:44Z (in 89d23h)":                "expires TIME (in AGE)",
+		"Delivery    d-rhvm7excblhpgaz3tgfuqa5ujb":                "Delivery  ID",
+		"From        delivery d-1, received":                      "From  delivery d-1, received",
+		"0 open, 1 failed, 0 recorded":                            "0 open, 1 failed, 0 recorded",
+		"Slices      3 in all, 3 in a row without progress":       "Slices  3 in all, 3 in a row without progress",
+		`"status":401,"age_s":12.5,"ack_latency_ms":1.9`:          `"status":401,"age_s":N,"ack_latency_ms":N`,
+		"Answer      401 rejected, at try 1":                      "Answer  401 rejected, at try 1",
+		"http://127.0.0.1:41061/":                                 "http://127.0.0.1:PORT/",
+		"`custody resume --scope warehouse:wh-17` lifts it":       "`custody resume --scope warehouse:wh-17` lifts it",
+		"2026-11-30T20:11:45Z pending, 0 deleted, scan 1":         "",
+		"cleanup.run/r-5 is done: 40 versions deleted, 0 refused": "cleanup.run/r-5 is done: 40 versions deleted, 0 refused",
+	} {
+		if got := strings.Join(compared([]string{line}), "\n"); got != want {
+			t.Errorf("%s\n is compared as %s\n          want %s", line, got, want)
+		}
+	}
+}
