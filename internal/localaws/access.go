@@ -37,6 +37,12 @@ func (s *Stack) S3URL() string { return s.endpoints.s3 }
 // LambdaURL is the endpoint of Lambda's Invoke API, by which the functions are called under their logical ids.
 func (s *Stack) LambdaURL() string { return s.endpoints.lambda }
 
+// LogsURL is the endpoint of the local CloudWatch Logs, which has the operator log alone: the functions' lines are handed on.
+func (s *Stack) LogsURL() string { return s.endpoints.logs }
+
+// OperatorLog is the log group of what operators do, named as in the template.
+func (s *Stack) OperatorLog() string { return "/custody/" + s.Setting("CUSTODY_STACK") + "/operator" }
+
 // Setting is the value of a setting in this stack, empty where the functions' own default holds.
 func (s *Stack) Setting(name string) string { return s.settings.values[name] }
 
@@ -104,10 +110,11 @@ func (s *Stack) Env() []string {
 		"CUSTODY_RESERVATIONS_TABLE=" + s.Setting("CUSTODY_RESERVATIONS_TABLE"),
 		"CUSTODY_BUCKET=" + s.Setting("CUSTODY_BUCKET"),
 		"CUSTODY_REPORT_BUCKET=" + s.Setting("CUSTODY_REPORT_BUCKET"),
+		"CUSTODY_OPERATOR_LOG=" + s.OperatorLog(),
 		"CUSTODY_SIGNING_KEY=" + key,
 		"CUSTODY_SIGNING_KEY_ID=" + keyID,
 		"CUSTODY_SIGNATURE_SCHEME=" + s.scheme(),
-	}, s.endpoints.env(), s.endpoints.lambdaEnv(), credentialsEnv())
+	}, s.endpoints.env(), s.endpoints.toolEnv(), credentialsEnv())
 }
 
 // credentialsEnv names the region twice: version 1 of the AWS CLI and boto3 know it as AWS_DEFAULT_REGION only.

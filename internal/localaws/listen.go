@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// listeners are the four ports of a stack.
+// listeners are the five ports of a stack.
 type listeners struct {
-	host                      string // to be reached by; differs from where they listen for an address such as 0.0.0.0
-	url, dynamodb, s3, lambda net.Listener
+	host                            string // to be reached by; differs from where they listen for an address such as 0.0.0.0
+	url, dynamodb, s3, lambda, logs net.Listener
 }
 
 // endpoints are the same as URLs without a slash at the end.
-type endpoints struct{ url, dynamodb, s3, lambda string }
+type endpoints struct{ url, dynamodb, s3, lambda, logs string }
 
-// lastPort leaves room for the three ports behind the function URL's.
-const lastPort = 65535 - 3
+// lastPort leaves room for the four ports behind the function URL's.
+const lastPort = 65535 - 4
 
 // openListeners leaves out the parts that run elsewhere; their numbers behind the port stay free.
 func openListeners(ctx context.Context, address string, port int, elsewhere endpoints) (listeners, error) {
@@ -39,7 +39,7 @@ func openListeners(ctx context.Context, address string, port int, elsewhere endp
 		name, elsewhere string
 		into            *net.Listener
 	}{{"the function URL", "", &l.url}, {"DynamoDB", elsewhere.dynamodb, &l.dynamodb}, {"S3", elsewhere.s3, &l.s3},
-		{"Lambda", elsewhere.lambda, &l.lambda}} {
+		{"Lambda", elsewhere.lambda, &l.lambda}, {"CloudWatch Logs", "", &l.logs}} {
 		if part.elsewhere != "" {
 			continue
 		}
@@ -80,7 +80,7 @@ func reachable(address string) string {
 }
 
 func (l listeners) close() {
-	for _, listener := range []net.Listener{l.url, l.dynamodb, l.s3, l.lambda} {
+	for _, listener := range []net.Listener{l.url, l.dynamodb, l.s3, l.lambda, l.logs} {
 		if listener != nil {
 			listener.Close()
 		}
@@ -97,7 +97,7 @@ func (l listeners) endpoints(elsewhere endpoints) endpoints {
 		return "http://" + net.JoinHostPort(l.host, port)
 	}
 	return endpoints{url: at(l.url, ""), dynamodb: at(l.dynamodb, elsewhere.dynamodb), s3: at(l.s3, elsewhere.s3),
-		lambda: at(l.lambda, elsewhere.lambda)}
+		lambda: at(l.lambda, elsewhere.lambda), logs: at(l.logs, "")}
 }
 
 // env are the SDKs' own variables for the endpoints of single services.
@@ -109,8 +109,10 @@ func (e endpoints) env() []string {
 	}
 }
 
-// lambdaEnv is for those who call a function themselves, which none of the functions does.
-func (e endpoints) lambdaEnv() []string { return []string{"AWS_ENDPOINT_URL_LAMBDA=" + e.lambda} }
+// toolEnv is for people's tools: none of the functions calls another, or writes the operator log.
+func (e endpoints) toolEnv() []string {
+	return []string{"AWS_ENDPOINT_URL_LAMBDA=" + e.lambda, "AWS_ENDPOINT_URL_CLOUDWATCH_LOGS=" + e.logs}
+}
 
 // checkEndpoint takes the URL of an engine that runs elsewhere, without a path.
 func checkEndpoint(part, endpoint string) error {

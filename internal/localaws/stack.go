@@ -15,6 +15,7 @@ import (
 
 	"custody/internal/localaws/dynamodb"
 	"custody/internal/localaws/lambda"
+	"custody/internal/localaws/logs"
 	"custody/internal/localaws/s3"
 )
 
@@ -26,8 +27,8 @@ const SweepEvery = 2 * time.Second
 type Options struct {
 	// Settings go before the local defaults, by the names of the functions' variables.
 	Settings map[string]string
-	// Port is the function URL's; DynamoDB, S3 and Lambda's Invoke API have the three behind it. 0 is a free port for
-	// each.
+	// Port is the function URL's; DynamoDB, S3, Lambda's Invoke API and CloudWatch Logs have the four behind it. 0 is a free port
+	// for each.
 	Port int
 	// Listen is the address to listen on; empty means 127.0.0.1.
 	Listen string
@@ -53,6 +54,8 @@ type Options struct {
 	// Output takes the functions' log lines, OnProcess each process as it starts. Both may be called at once by several.
 	Output    func(process lambda.Process, line string)
 	OnProcess func(lambda.Process)
+	// OnOperation takes the lines that the tool writes to the operator log.
+	OnOperation func(line string)
 	// OnDeadLetter is told of records that were given up, OnError of what the mapping and the schedule meet and go on after.
 	OnDeadLetter func(lambda.DeadLetter)
 	OnError      func(error)
@@ -183,7 +186,14 @@ func (s *Stack) serveEngines(context.Context) error {
 	if s.listeners.s3 != nil {
 		s.serve(s.listeners.s3, wrapped(s3.New(s3.Options{Now: s.options.Now, Account: lambda.Account}), s.options.WrapS3))
 	}
+	s.serve(s.listeners.logs, logs.New(logs.Options{Groups: []string{s.OperatorLog()}, Output: s.onEvent}))
 	return nil
+}
+
+func (s *Stack) onEvent(e logs.Event) {
+	if s.options.OnOperation != nil {
+		s.options.OnOperation(e.Message)
+	}
 }
 
 func (s *Stack) tellSAM(context.Context) (err error) {

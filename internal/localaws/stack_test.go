@@ -291,7 +291,7 @@ func TestStartRefuses(t *testing.T) {
 			[]string{"CUSTODY_SIGNING_SECRET is no setting of the local functions"}},
 		"a keyring without a key": {localaws.Options{Settings: map[string]string{"CUSTODY_SIGNING_KEYS": `{"a":" "}`}},
 			[]string{"CUSTODY_SIGNING_KEYS has no key"}},
-		"a port that leaves no room": {localaws.Options{Port: 65533}, []string{"port is 65533, must be 1 to 65532"}},
+		"a port that leaves no room": {localaws.Options{Port: 65532}, []string{"port is 65532, must be 1 to 65531"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
@@ -438,9 +438,10 @@ func TestStackEnv(t *testing.T) {
 	want := []string{
 		"CUSTODY_URL=" + stack.URL(), "CUSTODY_TABLE=custody-inbox", "CUSTODY_HOLDS_TABLE=custody-holds",
 		"CUSTODY_RESERVATIONS_TABLE=custody-reservations", "CUSTODY_BUCKET=custody-objects", "CUSTODY_REPORT_BUCKET=custody-reports",
-		"CUSTODY_SIGNING_KEY=" + key, "CUSTODY_SIGNING_KEY_ID=" + id, "CUSTODY_SIGNATURE_SCHEME=timestamped",
+		"CUSTODY_OPERATOR_LOG=/custody/local/operator", "CUSTODY_SIGNING_KEY=" + key, "CUSTODY_SIGNING_KEY_ID=" + id, "CUSTODY_SIGNATURE_SCHEME=timestamped",
 		"AWS_ENDPOINT_URL_DYNAMODB=" + stack.DynamoDBURL(), "AWS_ENDPOINT_URL_DYNAMODB_STREAMS=" + stack.DynamoDBURL(),
 		"AWS_ENDPOINT_URL_S3=" + stack.S3URL(), "AWS_ENDPOINT_URL_LAMBDA=" + stack.LambdaURL(),
+		"AWS_ENDPOINT_URL_CLOUDWATCH_LOGS=" + stack.LogsURL(),
 		"AWS_REGION=us-east-1", "AWS_DEFAULT_REGION=us-east-1", "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local",
 	}
 	if diff := cmp.Diff(want, stack.Env()); diff != "" {
