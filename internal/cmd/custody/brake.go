@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"custody/internal/deployed"
 	"custody/internal/inbox"
 	"custody/internal/operator"
 	"custody/internal/retention"
@@ -15,6 +16,7 @@ import (
 type stopFlags struct {
 	tables        tableFlags
 	who           whoFlag
+	log           logFlag
 	scope, reason string
 	asJSON        bool
 }
@@ -34,6 +36,7 @@ Exit codes: 0 stopped, or stopped already; 1 failed; 2 usage; 4 the brake's row 
 		RunE:    func(cmd *cobra.Command, _ []string) error { return flags.stop(cmd) },
 	}
 	flags.tables.addHolds(cmd)
+	flags.log.add(cmd)
 	flags.who.add(cmd)
 	addScope(cmd, &flags.scope)
 	cmd.Flags().StringVar(&flags.reason, "reason", "", "`WHY`, for whoever finds it (required)")
@@ -53,10 +56,17 @@ func (f *stopFlags) stop(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	journal, err := f.log.journal(cmd, s, &f.tables.stack, deployed.Operation{Action: deployed.ActionStop, By: by, Reason: f.reason})
+	if err != nil {
+		return err
+	}
+	defer journal.close()
 	row, already, err := s.Stop(cmd.Context(), f.scope, by, f.reason)
 	if err != nil {
+		journal.held(brakeRow(f.scope, by, f.reason), false, s.Now(), err)
 		return s.explain(unsure(err, "custody hold list"))
 	}
+	journal.held(row, already, s.Now(), nil)
 	if f.asJSON {
 		return jsonLine(cmd.OutOrStdout(), holdChange{Done: "stopped", Already: already, holdLine: holdLineOf(row, s.Now())})
 	}
@@ -71,6 +81,8 @@ func (f *stopFlags) stop(cmd *cobra.Command) error {
 // resumeFlags are the flags of `resume`.
 type resumeFlags struct {
 	tables  tableFlags
+	who     whoFlag
+	log     logFlag
 	confirm confirmation
 	scope   string
 	asJSON  bool
@@ -92,6 +104,8 @@ Exit codes: 0 lifted, 1 failed or not confirmed, 2 usage, 3 no such brake, 4 the
 		RunE: func(cmd *cobra.Command, _ []string) error { return flags.resume(cmd) },
 	}
 	flags.tables.addHolds(cmd)
+	flags.log.add(cmd)
+	flags.who.add(cmd)
 	addScope(cmd, &flags.scope)
 	flags.confirm.add(cmd)
 	addJSON(cmd, &flags.asJSON)
@@ -99,10 +113,19 @@ Exit codes: 0 lifted, 1 failed or not confirmed, 2 usage, 3 no such brake, 4 the
 }
 
 func (f *resumeFlags) resume(cmd *cobra.Command) error {
+	by, err := f.who.who()
+	if err != nil {
+		return err
+	}
 	s, err := open(cmd.Context(), &f.tables, (*tableFlags).holdsTable)
 	if err != nil {
 		return err
 	}
+	journal, err := f.log.journal(cmd, s, &f.tables.stack, deployed.Operation{Action: deployed.ActionResume, By: by})
+	if err != nil {
+		return err
+	}
+	defer journal.close()
 	brake, err := s.Brake(cmd.Context(), f.scope)
 	if err != nil {
 		return s.explain(err)
@@ -114,6 +137,7 @@ func (f *resumeFlags) resume(cmd *cobra.Command) error {
 		return err
 	}
 	resumed, err := s.Resume(cmd.Context(), f.scope)
+	journal.resumed(brake, resumed, s.Now(), err)
 	if err != nil {
 		return s.explain(unsure(err, "custody hold list"))
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"custody/internal/inbox"
 	"custody/internal/operator"
@@ -91,7 +92,7 @@ func (f *moveFlags) checkChoice(cmd *cobra.Command, m moveCommand, names []strin
 }
 
 // several moves each of the runs or not, and says of each which.
-func (f *moveFlags) several(cmd *cobra.Command, s *session, m moveCommand, by string, rows []operator.Row) error {
+func (f *moveFlags) several(cmd *cobra.Command, s *session, m moveCommand, by string, rows []operator.Row, j *journal) error {
 	if len(rows) == 0 {
 		fmt.Fprintf(cmd.ErrOrStderr(), "custody: no run to %s\n", m.name)
 		return nil
@@ -104,7 +105,7 @@ func (f *moveFlags) several(cmd *cobra.Command, s *session, m moveCommand, by st
 	if err := f.confirm.ask(cmd, preview, fmt.Sprintf("%s %s, as %s?", m.name, counted(int64(len(rows)), "run"), printable(by))); err != nil {
 		return err
 	}
-	t := tally{move: m, out: cmd.OutOrStdout(), asJSON: f.asJSON}
+	t := tally{move: m, out: cmd.OutOrStdout(), asJSON: f.asJSON, journal: j}
 	err := t.make(cmd.Context(), s, rows, by, f.reason)
 	t.sum(cmd.ErrOrStderr(), len(rows))
 	return err
@@ -115,6 +116,7 @@ type tally struct {
 	move                    moveCommand
 	out                     io.Writer
 	asJSON                  bool
+	journal                 *journal
 	moved, refused, unknown int
 }
 
@@ -137,6 +139,7 @@ func (t *tally) make(ctx context.Context, s *session, rows []operator.Row, by, r
 		}
 		run, err := s.Act(context.WithoutCancel(ctx), t.move.name, row.Run, by, reason)
 		refused, wasRefused := errors.AsType[*operator.RefusedError](err)
+		t.record(row.Run, run, s.Now(), err)
 		switch {
 		case err == nil:
 			t.moved++
@@ -157,6 +160,14 @@ func (t *tally) make(ctx context.Context, s *session, rows []operator.Row, by, r
 		return &someRefusedError{t.move.name, t.refused, len(rows)}
 	}
 	return nil
+}
+
+// record comes before anything is printed: there may be nobody left to print to.
+func (t *tally) record(seen, moved inbox.Run, now time.Time, err error) {
+	if err != nil {
+		moved = seen
+	}
+	t.journal.moved(moved, now, err)
 }
 
 func (t *tally) writeRefused(run inbox.Run, refused *operator.RefusedError, err error) error {

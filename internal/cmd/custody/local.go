@@ -43,7 +43,7 @@ variables that it hands to the containers, and local waits until it answers.
 Settings that differ from a deployed stack's defaults: CUSTODY_MIN_OBJECT_AGE=0s, CUSTODY_DELETE_SCOPES=*, every
 command type in CUSTODY_COMMANDS, CUSTODY_WAKE_AFTER=2s, a report bucket, a sweep every 2 s.
 
-The functions' log lines go to stderr, everything else to stdout.`,
+The functions' log lines go to stderr, and so does what is written to the operator log; everything else to stdout.`,
 		Example: `  custody local --env-file local.env
   . ./local.env                  # in another shell: the AWS CLI, SDKs and curl reach the stack
   custody local --port 8080 --set CUSTODY_RECORD_ONLY=true --set CUSTODY_REPLAY_WINDOW=1h
@@ -55,7 +55,7 @@ The functions' log lines go to stderr, everything else to stdout.`,
 		},
 	}
 	f := cmd.Flags()
-	f.IntVar(&flags.port, "port", 0, "function URL at `N`, DynamoDB at N+1, S3 at N+2, Lambda at N+3 (default: free ports)")
+	f.IntVar(&flags.port, "port", 0, "function URL at `N`, DynamoDB at N+1, S3 at N+2, Lambda at N+3, CloudWatch Logs at N+4 (default: free ports)")
 	f.StringVar(&flags.listen, "listen", "127.0.0.1", "`ADDR`ess to listen on, such as 0.0.0.0 for containers")
 	f.StringArrayVar(&flags.settings, "set", nil, "a setting of the functions, `CUSTODY_NAME=VALUE`; repeatable")
 	f.StringVar(&flags.dynamodb, "dynamodb", "", "use the DynamoDB at this `URL`, such as DynamoDB Local, with its streams")
@@ -75,7 +75,7 @@ func runLocal(ctx context.Context, flags localFlags, i *interrupts, c *console) 
 	stack, err := localaws.Start(ctx, localaws.Options{
 		Settings: settings, Port: flags.port, Listen: flags.listen,
 		DynamoDB: flags.dynamodb, S3: flags.s3, Lambda: flags.lambda, SAMEnv: flags.samEnv,
-		OnWait: func() { c.waiting(flags) }, Output: c.line, OnProcess: c.process,
+		OnWait: func() { c.waiting(flags) }, Output: c.line, OnProcess: c.process, OnOperation: c.operation,
 		OnDeadLetter: c.deadLetter, OnError: c.problem,
 	})
 	switch {
@@ -169,6 +169,8 @@ func (c *console) process(p lambda.Process) { c.say("%-13s process %d", p.Functi
 
 func (c *console) line(p lambda.Process, line string) { c.note("%s %d | %s", p.Function, p.PID, line) }
 
+func (c *console) operation(line string) { c.note("operator | %s", line) }
+
 func (c *console) problem(err error) { c.note("local | %v", err) }
 
 func (c *console) deadLetter(d lambda.DeadLetter) {
@@ -183,6 +185,7 @@ func (c *console) show(stack *localaws.Stack) {
 		{"DynamoDB", stack.DynamoDBURL()},
 		{"S3", stack.S3URL()},
 		{"Lambda", stack.LambdaURL()},
+		{"operator log", stack.LogsURL()},
 		{"inbox table", stack.Setting("CUSTODY_TABLE")},
 		{"holds table", stack.Setting("CUSTODY_HOLDS_TABLE")},
 		{"bucket", stack.Setting("CUSTODY_BUCKET")},

@@ -228,7 +228,7 @@ func TestUsage(t *testing.T) {
 		"an unknown flag":              {[]string{"local", "--colour"}, 2, "--colour"},
 		"an argument where none is":    {[]string{"local", "now"}, 2, `"now"`},
 		"a port that is no number":     {[]string{"local", "--port", "x"}, 2, `"x"`},
-		"a port that there is not":     {[]string{"local", "--port", "70000"}, 2, "port is 70000, must be 1 to 65532"},
+		"a port that there is not":     {[]string{"local", "--port", "70000"}, 2, "port is 70000, must be 1 to 65531"},
 		"a setting without a value":    {[]string{"local", "--set", "CUSTODY_PATH"}, 2, "must be CUSTODY_NAME=VALUE"},
 		"a setting given twice":        {[]string{"local", "--set", "CUSTODY_PATH=/a", "--set", "CUSTODY_PATH=/b"}, 2, "is given twice"},
 		"a setting that there is not":  {[]string{"local", "--set", "CUSTODY_PAHT=/"}, 2, "CUSTODY_PAHT is no setting of the local functions; there are: CUSTODY_ACK_TIMEOUT"},

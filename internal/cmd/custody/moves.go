@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"custody/internal/deployed"
 	"custody/internal/inbox"
 	"custody/internal/operator"
 
@@ -72,6 +73,7 @@ the same command shows what is left.`
 type moveFlags struct {
 	tables  tableFlags
 	who     whoFlag
+	log     logFlag
 	query   queryFlags
 	confirm confirmation
 	all     bool
@@ -92,6 +94,7 @@ func newMove(m moveCommand) *cobra.Command {
 		cmd.Use += " --reason WHY"
 	}
 	flags.tables.addInbox(cmd)
+	flags.log.add(cmd)
 	flags.who.add(cmd)
 	cmd.Flags().StringVar(&flags.reason, "reason", "", m.reasonFlag)
 	cmd.Flags().BoolVar(&flags.all, "all", false, "all runs that the filters leave")
@@ -119,18 +122,23 @@ func (f *moveFlags) move(cmd *cobra.Command, m moveCommand, names []string) erro
 	if err != nil {
 		return err
 	}
+	journal, err := f.log.journal(cmd, s, &f.tables.stack, deployed.Operation{Action: m.name, By: by, Reason: f.reason})
+	if err != nil {
+		return err
+	}
+	defer journal.close()
 	if len(names) == 1 {
-		return f.one(cmd, s, m, by, names[0])
+		return f.one(cmd, s, m, by, names[0], journal)
 	}
 	rows, err := f.chosen(cmd, s, m, names)
 	if err != nil {
 		return err
 	}
-	return f.several(cmd, s, m, by, rows)
+	return f.several(cmd, s, m, by, rows, journal)
 }
 
 // one moves a run that was named by itself: there is nothing to show that was not just said.
-func (f *moveFlags) one(cmd *cobra.Command, s *session, m moveCommand, by, name string) error {
+func (f *moveFlags) one(cmd *cobra.Command, s *session, m moveCommand, by, name string, j *journal) error {
 	found, err := s.Find(cmd.Context(), name)
 	if err != nil {
 		return s.explain(err)
@@ -138,8 +146,10 @@ func (f *moveFlags) one(cmd *cobra.Command, s *session, m moveCommand, by, name 
 	key := found.Run.RunKey()
 	run, err := m.make(s.Operator, cmd.Context(), key, by, f.reason)
 	if err != nil {
+		j.moved(found.Run, s.Now(), err)
 		return s.explain(unsure(err, "custody show "+quoted(key.String())))
 	}
+	j.moved(run, s.Now(), nil)
 	return writeMove(cmd.OutOrStdout(), m, run, f.asJSON)
 }
 

@@ -28,6 +28,10 @@ CUSTODY_TABLE and CUSTODY_HOLDS_TABLE, or by CUSTODY_STACK_NAME. The command lin
 there what names one table before what names the stack. AWS is reached by the standard environment: AWS_PROFILE,
 AWS_REGION, AWS_ENDPOINT_URL_DYNAMODB and the others.
 
+What retry, release, dismiss, stop, resume, hold add and hold remove do is recorded, with who did it, in the operator
+log: the log group that --operator-log, --stack or CUSTODY_OPERATOR_LOG names, as with the tables. Where none of them
+does, nothing is recorded there. A log that cannot be written changes neither what is done nor the exit code.
+
 Sending needs nothing of AWS, but CUSTODY_URL, CUSTODY_SIGNING_KEY and, unless the stack's scheme is timestamped,
 CUSTODY_SIGNATURE_SCHEME.
 
