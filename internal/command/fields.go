@@ -49,8 +49,23 @@ func broken(allowed string) *Error { return &Error{Problems: []Problem{{Allowed:
 // fields are the members of a payload's object. The readers below leave in problems what is wrong, so that one answer
 // names all of it.
 type fields struct {
-	members  map[string]jsontext.Value
+	members  []member
 	problems []Problem
+}
+
+type member struct {
+	name  string
+	value jsontext.Value
+}
+
+// value is the member's JSON text; nil where the payload has none of the name.
+func (f *fields) value(name string) jsontext.Value {
+	for _, m := range f.members {
+		if m.name == name {
+			return m.value
+		}
+	}
+	return nil
 }
 
 // parse reads one JSON object, strictly: two readers of one payload must never see two commands. jsontext refuses duplicate
@@ -59,23 +74,50 @@ func parse(body []byte) (*fields, error) {
 	if !startsObject(body) {
 		return nil, broken("a JSON object")
 	}
-	dec := jsontext.NewDecoder(bytes.NewReader(body))
-	object, err := dec.ReadValue()
+	dec := jsontext.NewDecoder(bytes.NewBuffer(body)) // of a Buffer, it reads the bytes where they are
+	f, err := readMembers(dec, body)
 	if err != nil {
 		return nil, broken(syntaxRule(err))
 	}
-	object = object.Clone()
+	end := dec.InputOffset()
 	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, broken(fmt.Sprintf("one JSON object and nothing behind it, but something follows byte %d", len(object)))
+		return nil, broken(fmt.Sprintf("one JSON object and nothing behind it, but something follows byte %d", end))
 	}
-	if err := refuseCaseTwins(object); err != nil {
+	if err := f.refuseCaseTwins(); err != nil {
 		return nil, err
 	}
-	f := &fields{members: map[string]jsontext.Value{}}
-	if err := json.Unmarshal(object, &f.members); err != nil {
-		return nil, broken(syntaxRule(err))
-	}
 	return f, nil
+}
+
+// usualMembers is room for what senders send: a list that does not grow costs a delivery less.
+const usualMembers = 16
+
+// readMembers reads the object that the decoder stands before. The values are parts of the body.
+func readMembers(dec *jsontext.Decoder, body []byte) (*fields, error) {
+	text := string(body) // for the names, all at once
+	if _, err := dec.ReadToken(); err != nil {
+		return nil, err
+	}
+	f := &fields{members: make([]member, 0, usualMembers)}
+	for dec.PeekKind() != '}' {
+		quoted, err := dec.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		end := int(dec.InputOffset())
+		name := text[end-len(quoted)+1 : end-1]
+		if strings.Contains(name, `\`) {
+			name, _ = stringOf(quoted)
+		}
+		value, err := dec.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		end = int(dec.InputOffset())
+		f.members = append(f.members, member{name, body[end-len(value) : end]})
+	}
+	_, err := dec.ReadToken()
+	return f, err
 }
 
 func startsObject(body []byte) bool {
@@ -94,10 +136,31 @@ func syntaxRule(err error) string {
 	return rule
 }
 
-// refuseCaseTwins walks every object of a valid value for names that differ only in case: lenient readers take one for the
+var errCaseTwins = broken("a JSON object without names that differ only in case")
+
+// refuseCaseTwins looks at every object of a valid payload for names that differ only in case: lenient readers take one for the
 // other.
-func refuseCaseTwins(object jsontext.Value) error {
-	dec := jsontext.NewDecoder(bytes.NewReader(object))
+func (f *fields) refuseCaseTwins() error {
+	names := make([]string, 0, usualMembers)
+	for _, m := range f.members {
+		names = append(names, foldCase(m.name))
+	}
+	slices.Sort(names)
+	if len(slices.Compact(names)) < len(f.members) {
+		return errCaseTwins
+	}
+	for _, m := range f.members {
+		if kind := m.value.Kind(); kind == '{' || kind == '[' {
+			if err := refuseCaseTwinsWithin(m.value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func refuseCaseTwinsWithin(value jsontext.Value) error {
+	dec := jsontext.NewDecoder(bytes.NewBuffer(value))
 	seen := []map[string]bool{}
 	for {
 		tok, err := dec.ReadToken()
@@ -120,7 +183,7 @@ func refuseCaseTwins(object jsontext.Value) error {
 			}
 			name := foldCase(tok.String())
 			if seen[depth][name] {
-				return broken("a JSON object without names that differ only in case")
+				return errCaseTwins
 			}
 			seen[depth][name] = true
 		}
@@ -133,12 +196,19 @@ func isName(dec *jsontext.Decoder) bool {
 	return kind == '{' && length%2 == 1
 }
 
-// foldCase maps all spellings of a name to one, by Unicode's simple folding: the Kelvin sign is a k here, too.
+// foldCase maps all spellings of a name to one, by Unicode's simple folding: the Kelvin sign is a k here, too. Small letters of
+// ASCII, and so the names that are expected, stay as they are.
 func foldCase(s string) string {
 	return strings.Map(func(r rune) rune {
+		if 'a' <= r && r <= 'z' || r == '_' {
+			return r
+		}
 		least := r
 		for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
 			least = min(least, next)
+		}
+		if 'A' <= least && least <= 'Z' {
+			least += 'a' - 'A'
 		}
 		return least
 	}, s)
@@ -147,19 +217,24 @@ func foldCase(s string) string {
 // refuseLookalikes finds names that are one of the expected ones but for their case. Ignored as extra fields, they would
 // leave the sender to believe that they counted.
 func (f *fields) refuseLookalikes(expected []string) {
-	for _, name := range append([]string{"type"}, expected...) {
-		for given := range f.members {
-			if given != name && foldCase(given) == foldCase(name) {
-				f.wrong(name, "written in exactly these letters, small and capital")
-			}
+	f.refuseLookalike("type")
+	for _, name := range expected {
+		f.refuseLookalike(name)
+	}
+}
+
+func (f *fields) refuseLookalike(name string) {
+	for _, m := range f.members {
+		if m.name != name && strings.EqualFold(m.name, name) { // the folding of foldCase
+			f.wrong(name, "written in exactly these letters, small and capital")
 		}
 	}
 }
 
 // kindName is the payload's `type`, or the default where it has none.
 func (f *fields) kindName(byDefault string) string {
-	value, present := f.members["type"]
-	if !present {
+	value := f.value("type")
+	if value == nil {
 		return byDefault
 	}
 	name, _ := stringOf(value)
@@ -168,7 +243,7 @@ func (f *fields) kindName(byDefault string) string {
 
 // id reads a required identifier; "" after a problem.
 func (f *fields) id(name string) string {
-	s, isString := stringOf(f.members[name])
+	s, isString := stringOf(f.value(name))
 	if !isString || !signature.ValidID(s) {
 		f.wrong(name, "a string of "+signature.IDRule)
 		return ""
@@ -180,7 +255,7 @@ func (f *fields) id(name string) string {
 // time.Parse and UnmarshalText are not: they take a comma before the fraction and hours of one digit (golang/go#54580).
 func (f *fields) time(name string) time.Time {
 	var t time.Time
-	value := f.members[name]
+	value := f.value(name)
 	if value.Kind() != '"' || json.Unmarshal(value, &t) != nil || !storable(t.UTC().Year()) {
 		f.wrong(name, "an RFC 3339 time with an offset, from 1970 to 9999 in UTC, such as 2026-08-30T00:00:00Z")
 		return time.Time{}
@@ -191,7 +266,7 @@ func (f *fields) time(name string) time.Time {
 // positive reads a required whole number from 1; 0 after a problem. It is taken in plain digits alone, and every one of them
 // counts: a generation above 2^53, which a reader of floating-point numbers would round, would stand for its neighbour.
 func (f *fields) positive(name string) int64 {
-	n, err := strconv.ParseInt(string(f.members[name]), 10, 64) // of the JSON text: a string has its quotes, a missing field none
+	n, err := strconv.ParseInt(string(f.value(name)), 10, 64) // of the JSON text: a string has its quotes, a missing field none
 	if err != nil || n < 1 {
 		f.wrong(name, "a whole number from 1 to 9223372036854775807, in digits alone")
 		return 0
