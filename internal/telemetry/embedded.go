@@ -3,7 +3,6 @@ package telemetry
 import (
 	"log/slog"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -109,7 +108,7 @@ func (d dimensions) value(name string) string {
 }
 
 func word(s string) string {
-	if len(s) > 40 || !regexp.MustCompile(`\A[a-z0-9_]+\z`).MatchString(s) {
+	if s == "" || len(s) > 40 || strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
 		return otherWord
 	}
 	return s

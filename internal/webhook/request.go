@@ -64,18 +64,30 @@ func sentBytes(req events.LambdaFunctionURLRequest) int {
 // headerIndex looks headers up in any case. Lambda hands them over in lower case, once; two casings of one name in an event
 // come from elsewhere, and whichever of them won, somebody would have read the other.
 func headerIndex(headers map[string]string) (signature.Headers, error) {
-	index := make(map[string]string, len(headers))
-	for name, value := range headers {
-		lower := strings.ToLower(name)
-		if _, twice := index[lower]; twice {
-			return nil, &signature.Error{
-				Reason: signature.ReasonMalformed, Class: signature.ClassBadRequest, Detail: "a header must not come in two casings",
+	index := headers
+	if !allLower(headers) {
+		index = make(map[string]string, len(headers))
+		for name, value := range headers {
+			lower := strings.ToLower(name)
+			if _, twice := index[lower]; twice {
+				return nil, &signature.Error{
+					Reason: signature.ReasonMalformed, Class: signature.ClassBadRequest, Detail: "a header must not come in two casings",
+				}
 			}
+			index[lower] = value
 		}
-		index[lower] = value
 	}
 	return func(name string) (string, bool) {
 		value, present := index[strings.ToLower(name)]
 		return value, present
 	}, nil
+}
+
+func allLower(headers map[string]string) bool {
+	for name := range headers {
+		if name != strings.ToLower(name) {
+			return false
+		}
+	}
+	return true
 }
