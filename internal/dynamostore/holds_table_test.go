@@ -140,11 +140,11 @@ func TestRemove(t *testing.T) {
 		found     bool
 		removed   bool
 	}{
-		{wh17, "b", "", false, false},
-		{"warehouse:wh-18", "a", "", false, false},
+		{wh17, "b", retention.ReasonLegalHold, false, false},
+		{"warehouse:wh-18", "a", retention.ReasonLegalHold, false, false},
 		{wh17, "a", retention.ReasonStop, true, false},
-		{wh17, "a", "", true, true},
-		{wh17, "a", "", false, false},
+		{wh17, "a", retention.ReasonLegalHold, true, true},
+		{wh17, "a", retention.ReasonLegalHold, false, false},
 		{wh17, "brake", retention.ReasonStop, true, true},
 	} {
 		row, removed, err := h.Remove(t.Context(), test.scope, test.id, test.only)
@@ -157,17 +157,118 @@ func TestRemove(t *testing.T) {
 	}
 }
 
+// others writes these attributes of the row, as another system may at any time.
+func others(t *testing.T, db *dynamodb.Client, row map[string]types.AttributeValue) {
+	t.Helper()
+	if _, err := db.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String("holds"), Item: row}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestARowThatSaysSomethingElseThanWhatWasShownStays(t *testing.T) {
+	t.Parallel()
+	word := func(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+	number := func(n time.Time) types.AttributeValue {
+		return &types.AttributeValueMemberN{Value: fmt.Sprint(n.Unix())}
+	}
+	for sentence, change := range map[string]map[string]types.AttributeValue{
+		"another reason":                 {"reason": word("other")},
+		"another prefix":                 {"prefix": word("pod/")},
+		"a key instead":                  {"key": word("pod/wh-17/a"), "prefix": nil},
+		"another note":                   {"note": word("case 5")},
+		"no note":                        {"note": nil},
+		"somebody else":                  {"by": word("bob")},
+		"another end":                    {"expires_at": number(now.Add(2 * time.Hour))},
+		"no end":                         {"expires_at": nil},
+		"another beginning":              {"created_at": number(now.Add(time.Minute))},
+		"nothing that can be understood": {"reason": word("legal hold")},
+		"nothing":                        nil,
+		"what nobody is shown":           {"ticket": word("INC-7")},
+	} {
+		for _, when := range []string{"before it is read again", "behind that"} {
+			t.Run(sentence+", "+when, func(t *testing.T) {
+				t.Parallel()
+				var engine http.Handler
+				_, direct := storeOver(t, func(e http.Handler) http.Handler { engine = e; return e })
+				row := map[string]types.AttributeValue{
+					"scope": word(wh17), "hold_id": word("a"), "prefix": word("pod/wh-17/"), "reason": word("legal_hold"), "note": word("case 4"), "by": word("alice"),
+					"expires_at": number(now.Add(time.Hour)), "created_at": number(now),
+				}
+				others(t, direct, row)
+				changed := maps.Clone(row)
+				for name, value := range change {
+					if changed[name] = value; value == nil {
+						delete(changed, name)
+					}
+				}
+				db := clientOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".DeleteItem") && when == "behind that" {
+						others(t, direct, changed)
+					}
+					engine.ServeHTTP(w, r)
+				}), 1)
+				h := dynamostore.NewHolds(db, "holds", slog.New(slog.DiscardHandler))
+				if when != "behind that" {
+					others(t, direct, changed)
+				}
+				says, removed, err := h.RemoveShown(t.Context(), holdRow("a"))
+				same := len(change) == 0 || change["ticket"] != nil
+				if err != nil || removed != same || says == nil {
+					t.Fatalf("removed %v, says %+v, error %v", removed, says, err)
+				}
+				rows, err := h.Rows(t.Context(), wh17)
+				if err != nil || (len(rows) == 0) != same || !same && rows[0] != *says {
+					t.Errorf("left are %+v, and it says %+v (error %v)", rows, says, err)
+				}
+			})
+		}
+	}
+}
+
+// A row that cannot be understood is shown, and removed, like any other; and it may be changed like any other.
+func TestARowThatCannotBeUnderstoodIsRemovedAsItWasShown(t *testing.T) {
+	t.Parallel()
+	h, db := holdsOver(t)
+	odd := map[string]types.AttributeValue{
+		"scope": &types.AttributeValueMemberS{Value: wh17}, "hold_id": &types.AttributeValueMemberS{Value: "odd"},
+		"reason": &types.AttributeValueMemberSS{Value: []string{"legal_hold"}}, "expires_at": &types.AttributeValueMemberS{Value: "soon"},
+	}
+	others(t, db, odd)
+	rows, err := h.Rows(t.Context(), wh17)
+	if err != nil || len(rows) != 1 || rows[0].Problem == "" {
+		t.Fatalf("%+v, error %v", rows, err)
+	}
+	shown := rows[0]
+	shown.Problem = "another"
+	if _, removed, err := h.RemoveShown(t.Context(), shown); removed || err != nil {
+		t.Errorf("with another problem: removed %v, error %v", removed, err)
+	}
+	if says, removed, err := h.RemoveShown(t.Context(), rows[0]); !removed || says == nil || err != nil {
+		t.Errorf("as it was shown: removed %v, says %+v, error %v", removed, says, err)
+	}
+	if says, removed, err := h.RemoveShown(t.Context(), rows[0]); removed || says != nil || err != nil {
+		t.Errorf("once more: removed %v, says %+v, error %v", removed, says, err)
+	}
+}
+
 func TestARemovalWhoseAnswerWasLostIsOne(t *testing.T) {
 	t.Parallel()
-	for sentence, only := range map[string]retention.Reason{"of any row": "", "of a row of one reason": retention.ReasonLegalHold} {
+	for sentence, remove := range map[string]func(*dynamostore.Holds, context.Context) (*retention.Row, bool, error){
+		"of a row that was shown": func(h *dynamostore.Holds, ctx context.Context) (*retention.Row, bool, error) {
+			return h.RemoveShown(ctx, holdRow("a"))
+		},
+		"of a row of one reason": func(h *dynamostore.Holds, ctx context.Context) (*retention.Row, bool, error) {
+			return h.Remove(ctx, wh17, "a", retention.ReasonLegalHold)
+		},
+	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
-			removeWithALostAnswer(t, only)
+			removeWithALostAnswer(t, remove)
 		})
 	}
 }
 
-func removeWithALostAnswer(t *testing.T, only retention.Reason) {
+func removeWithALostAnswer(t *testing.T, remove func(*dynamostore.Holds, context.Context) (*retention.Row, bool, error)) {
 	t.Helper()
 	var engine http.Handler
 	_, _ = storeOver(t, func(e http.Handler) http.Handler { engine = e; return e })
@@ -181,7 +282,7 @@ func removeWithALostAnswer(t *testing.T, only retention.Reason) {
 	}), 3)
 	h := dynamostore.NewHolds(db, "holds", slog.New(slog.DiscardHandler))
 	putHold(t, h, holdRow("a"))
-	row, removed, err := h.Remove(t.Context(), wh17, "a", only)
+	row, removed, err := remove(h, t.Context())
 	if row == nil || row.By != "alice" || !removed || err != nil {
 		t.Errorf("%+v, %v, error %v", row, removed, err)
 	}
@@ -238,7 +339,7 @@ func TestAnOperatorsReadsAndWritesOfAStoreThatIsDown(t *testing.T) {
 		"rows":     func() error { _, err := h.Rows(ctx, wh17); return err },
 		"all rows": func() error { _, err := h.AllRows(ctx); return err },
 		"put":      func() error { _, err := h.Put(ctx, holdRow("a"), now); return err },
-		"remove":   func() error { _, _, err := h.Remove(ctx, wh17, "a", ""); return err },
+		"remove":   func() error { _, _, err := h.Remove(ctx, wh17, "a", retention.ReasonStop); return err },
 	} {
 		if err := call(); !errors.Is(err, inbox.ErrUnavailable) {
 			t.Errorf("%s: error %v", sentence, err)

@@ -38,11 +38,45 @@ func (h *Holds) Put(ctx context.Context, row retention.Row, now time.Time) (*ret
 	return nil, nil
 }
 
-// Remove deletes a row, where only is "" whatever it says, else only when that is its reason, and returns what the row said.
-// Without a row it is nil and false; a row of another reason comes back with false and stays. A row that was there when the
-// call began and is gone when it ends counts as removed, whoever did it: most likely this very call, whose first try lost its
-// answer.
+// Remove deletes a row of that reason, and returns what the row said and whether it is gone. Without a row it is nil and false; a
+// row of another reason comes back with false and stays. A row that was there when the call began and is gone when it ends counts
+// as removed, whoever did it: most likely this very call, whose first try lost its answer.
 func (h *Holds) Remove(ctx context.Context, scope, id string, only retention.Reason) (*retention.Row, bool, error) {
+	return h.removeWhere(ctx, scope, id, func(item) (expression.ConditionBuilder, bool) {
+		return expression.Name(attrReason).Equal(expression.Value(string(only))), true
+	})
+}
+
+// RemoveShown is Remove for a row that says what it said when somebody was shown it, in everything that a row can say. One that
+// says something else by now comes back with false and stays.
+func (h *Holds) RemoveShown(ctx context.Context, shown retention.Row) (*retention.Row, bool, error) {
+	return h.removeWhere(ctx, shown.Scope, shown.ID, func(was item) (expression.ConditionBuilder, bool) {
+		return unchanged(was), sameRow(readRow(was), shown)
+	})
+}
+
+// sameRow compares all that two rows say. Times may have another location.
+func sameRow(a, b retention.Row) bool {
+	sameTimes := a.ExpiresAt.Equal(b.ExpiresAt) && a.CreatedAt.Equal(b.CreatedAt)
+	a.ExpiresAt, a.CreatedAt = b.ExpiresAt, b.CreatedAt
+	return sameTimes && a == b
+}
+
+// unchanged is the condition that the row has these attributes still, of whatever types: a row that cannot be understood is one, too.
+func unchanged(was item) expression.ConditionBuilder {
+	condition := expression.Name(attrHoldID).Equal(expression.Value(was[attrHoldID]))
+	for _, name := range []string{"key", "prefix", attrReason, "note", "by", attrExpiresAt, attrCreatedAt} {
+		if value, has := was[name]; has {
+			condition = condition.And(expression.Name(name).Equal(expression.Value(value)))
+		} else {
+			condition = condition.And(expression.AttributeNotExists(expression.Name(name)))
+		}
+	}
+	return condition
+}
+
+// removeWhere deletes the row where the condition that is made of it holds; false beside it says that it does not hold already.
+func (h *Holds) removeWhere(ctx context.Context, scope, id string, allowed func(item) (expression.ConditionBuilder, bool)) (*retention.Row, bool, error) {
 	consistent := true
 	was, err := h.db.GetItem(ctx, &dynamodb.GetItemInput{TableName: &h.table, Key: holdKey(scope, id), ConsistentRead: &consistent})
 	if err != nil {
@@ -51,34 +85,33 @@ func (h *Holds) Remove(ctx context.Context, scope, id string, only retention.Rea
 	if len(was.Item) == 0 {
 		return nil, false, nil
 	}
-	said, gone, err := h.remove(ctx, holdKey(scope, id), only)
+	row := readRow(was.Item)
+	condition, holds := allowed(was.Item)
+	if !holds {
+		return &row, false, nil
+	}
+	said, gone, err := h.remove(ctx, holdKey(scope, id), condition)
 	if err != nil {
 		return nil, false, fmt.Errorf("remove hold %s of %s: %w", id, scope, err)
 	}
-	if len(said) == 0 {
-		said = was.Item
+	if len(said) > 0 {
+		row = readRow(said)
 	}
-	row := readRow(said)
 	return &row, gone, nil
 }
 
-// remove deletes what is there, if only its reason allows it. It returns what the row said, where there was one, and whether
+// remove deletes what is there, if the condition allows it. It returns what the row said, where there was one, and whether
 // there is none any more.
-func (h *Holds) remove(ctx context.Context, key item, only retention.Reason) (said item, gone bool, err error) {
-	in := &dynamodb.DeleteItemInput{
+func (h *Holds) remove(ctx context.Context, key item, allowed expression.ConditionBuilder) (said item, gone bool, err error) {
+	expr, err := expression.NewBuilder().WithCondition(expression.AttributeNotExists(expression.Name(attrHoldID)).Or(allowed)).Build()
+	if err != nil {
+		return nil, false, err
+	}
+	out, err := h.db.DeleteItem(ctx, &dynamodb.DeleteItemInput{
 		TableName: &h.table, Key: key, ReturnValues: types.ReturnValueAllOld,
+		ConditionExpression: expr.Condition(), ExpressionAttributeNames: expr.Names(), ExpressionAttributeValues: expr.Values(),
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}
-	if only != "" {
-		allowed := expression.AttributeNotExists(expression.Name(attrHoldID)).
-			Or(expression.Name(attrReason).Equal(expression.Value(string(only))))
-		expr, err := expression.NewBuilder().WithCondition(allowed).Build()
-		if err != nil {
-			return nil, false, err
-		}
-		in.ConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues = expr.Condition(), expr.Names(), expr.Values()
-	}
-	out, err := h.db.DeleteItem(ctx, in)
+	})
 	if refused, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
 		return refused.Item, false, nil
 	}

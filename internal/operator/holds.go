@@ -20,6 +20,29 @@ func (e *ExistsError) Error() string {
 	return fmt.Sprintf("hold %s of %s exists already (%s); remove it first, or choose another id", e.Row.ID, e.Row.Scope, Covers(e.Row.Hold))
 }
 
+// ChangedError is a hold that says something else than what was shown. Nothing was removed.
+type ChangedError struct{ Row retention.Row }
+
+func (e *ChangedError) Error() string {
+	words := []string{Covers(e.Row.Hold)}
+	for _, part := range []struct{ label, says string }{
+		{"", e.Row.Problem}, {"by ", e.Row.By}, {"since ", second(e.Row.CreatedAt)}, {"until ", second(e.Row.ExpiresAt)}, {"note ", e.Row.Note},
+	} {
+		if part.says != "" {
+			words = append(words, part.label+part.says)
+		}
+	}
+	return fmt.Sprintf("hold %s of %s was changed after it was shown, and stays; now it says: %s", e.Row.ID, e.Row.Scope, strings.Join(words, ", "))
+}
+
+// second is a time as rows have it; "" for none.
+func second(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
 // Covers says in words what a hold covers and why.
 func Covers(h retention.Hold) string {
 	what := "everything of its scope"
@@ -87,17 +110,16 @@ func noHold(scope, id string) error {
 	return &NotFoundError{What: fmt.Sprintf("hold %s of %s", id, scope), LookedUp: []string{fmt.Sprintf("row %s of scope %s", id, scope)}}
 }
 
-// RemoveHold deletes the row and returns what it said.
-func (o *Operator) RemoveHold(ctx context.Context, scope, id string) (retention.Row, error) {
-	if err := errors.Join(CheckScope(scope), checkID(id)); err != nil {
-		return retention.Row{}, err
-	}
-	row, _, err := o.Holds.Remove(ctx, scope, id, "")
+// RemoveHold deletes the row that Hold has shown, and returns it.
+func (o *Operator) RemoveHold(ctx context.Context, shown retention.Row) (retention.Row, error) {
+	row, gone, err := o.Holds.RemoveShown(ctx, shown)
 	switch {
 	case err != nil:
 		return retention.Row{}, err
 	case row == nil:
-		return retention.Row{}, noHold(scope, id)
+		return retention.Row{}, noHold(shown.Scope, shown.ID)
+	case !gone:
+		return retention.Row{}, &ChangedError{Row: *row}
 	}
 	return *row, nil
 }

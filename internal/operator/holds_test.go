@@ -155,9 +155,7 @@ func TestAHoldIsAddedOnceAndNeverReplaced(t *testing.T) {
 	if _, _, err := w.AddHold(t.Context(), one); text(err) != `hold one of warehouse:wh-17 exists already (key "a", dispute_evidence); remove it first, or choose another id` {
 		t.Errorf("another key: error %v", err)
 	}
-	if _, err := w.RemoveHold(t.Context(), one.Scope, one.ID); err != nil {
-		t.Fatal(err)
-	}
+	w.removes(t, one.Scope, one.ID)
 	want := hold
 	want.ExpiresAt, want.CreatedAt = now.Add(time.Hour+time.Second), now // rounded up: it does not end before it was told to
 	rows, err := w.ListHolds(t.Context(), hold.Scope)
@@ -173,6 +171,20 @@ func TestAHoldIsAddedOnceAndNeverReplaced(t *testing.T) {
 	}
 }
 
+// removes shows the hold and removes it.
+func (w *world) removes(t *testing.T, scope, id string) retention.Row {
+	t.Helper()
+	shown, err := w.Hold(t.Context(), scope, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row, err := w.RemoveHold(t.Context(), shown)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return row
+}
+
 func TestRemoveHold(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -185,16 +197,25 @@ func TestRemoveHold(t *testing.T) {
 		{"", "dispute-991", `scope is "", it must be`},
 		{"*", "", "id is empty"},
 	} {
-		if _, err := w.RemoveHold(t.Context(), test.scope, test.id); !strings.HasPrefix(text(err), test.want) {
+		if _, err := w.Hold(t.Context(), test.scope, test.id); !strings.HasPrefix(text(err), test.want) {
 			t.Errorf("error %v, want %s", err, test.want)
 		}
 	}
-	row, err := w.RemoveHold(t.Context(), "warehouse:wh-17", "dispute-991")
-	if err != nil || row.Prefix != "pod/wh-17/991/" || row.By != "alice" {
-		t.Errorf("removed %+v, error %v", row, err)
+	shown, err := w.Hold(t.Context(), "warehouse:wh-17", "dispute-991")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if _, err := w.RemoveHold(t.Context(), "warehouse:wh-17", "dispute-991"); err == nil {
-		t.Error("a hold was removed twice")
+	w.putRow(t, map[string]string{"scope": shown.Scope, "hold_id": shown.ID, "prefix": "pod/", "reason": "other", "by": "bob", "note": "all of it"})
+	_, err = w.RemoveHold(t.Context(), shown)
+	want := `hold dispute-991 of warehouse:wh-17 was changed after it was shown, and stays; now it says: prefix "pod/", other, by bob, note all of it`
+	if _, is := errors.AsType[*operator.ChangedError](err); !is || text(err) != want {
+		t.Errorf("of a hold that was changed: error %v", err)
+	}
+	if row := w.removes(t, "warehouse:wh-17", "dispute-991"); row.Prefix != "pod/" || row.By != "bob" {
+		t.Errorf("removed %+v", row)
+	}
+	if _, err := w.RemoveHold(t.Context(), shown); !strings.HasPrefix(text(err), "no hold dispute-991 of warehouse:wh-17: ") {
+		t.Errorf("of a hold that somebody else has removed: error %v", err)
 	}
 }
 
@@ -289,7 +310,7 @@ func TestHoldsOfAStoreThatIsDownAreNeverNone(t *testing.T) {
 		"list a few": func() error { _, err := w.ListHolds(ctx, "warehouse:wh-17"); return err },
 		"cover":      func() error { _, err := w.Cover(ctx, runIn(inbox.StatePending)); return err },
 		"add":        func() error { _, _, err := w.AddHold(ctx, aHold(nil)); return err },
-		"remove":     func() error { _, err := w.RemoveHold(ctx, "*", "x"); return err },
+		"remove":     func() error { _, err := w.RemoveHold(ctx, aHold(nil)); return err },
 		"stop":       func() error { _, _, err := w.Stop(ctx, "*", "alice", "why"); return err },
 		"resume":     func() error { _, err := w.Resume(ctx, "*"); return err },
 	} {

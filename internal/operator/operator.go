@@ -44,9 +44,10 @@ type holdReader interface {
 type holdWriter interface {
 	// Put writes the row where its scope has none of that id, or one that is over; else it returns the row that stands there.
 	Put(ctx context.Context, row retention.Row, now time.Time) (*retention.Row, error)
-	// Remove deletes a row, where only is not "" only one of that reason, and returns what it said and whether it is gone.
-	// Nil: there was none.
+	// Remove deletes a row of that reason, and returns what the row said and whether it is gone. Nil: there was none.
 	Remove(ctx context.Context, scope, id string, only retention.Reason) (*retention.Row, bool, error)
+	// RemoveShown is the same for a row that still says what this one says.
+	RemoveShown(ctx context.Context, shown retention.Row) (*retention.Row, bool, error)
 }
 
 // Holds is the holds table.

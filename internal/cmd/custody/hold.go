@@ -128,7 +128,9 @@ func newHoldRemove() *cobra.Command {
 		Long: `remove shows what a hold covers, asks, deletes it and prints what it said. What it covered goes with the next scan
 of a run that selects it; runs that are done do not come back for it.
 
-Exit codes: 0 removed, 1 failed or not confirmed, 2 usage, 3 no such hold.`,
+What was changed between the question and the answer stays, and is said.
+
+Exit codes: 0 removed, 1 failed or not confirmed, 2 usage, 3 no such hold, 4 it was changed meanwhile.`,
 		Example: `  custody hold remove dispute-991 --scope warehouse:wh-17
   custody hold remove dispute-991 --scope warehouse:wh-17 --yes    # in a script`,
 		Args: oneArg("an ID"),
@@ -157,7 +159,7 @@ func (f *removeFlags) remove(cmd *cobra.Command, id string) error {
 	if err := f.confirm.ask(cmd, preview, "Remove it, so that what it covers may be deleted?"); err != nil {
 		return err
 	}
-	row, err = s.RemoveHold(cmd.Context(), f.scope, id)
+	row, err = s.RemoveHold(cmd.Context(), row)
 	if err != nil {
 		return s.explain(unsure(err, "custody hold list"))
 	}

@@ -50,7 +50,8 @@ func codeOf(err error) int {
 	if isA[*operator.NotFoundError](err) || isA[*operator.NoRunError](err) || isA[*deployed.NoStackError](err) {
 		return exitNotFound
 	}
-	if isA[*operator.RefusedError](err) || isA[*someRefusedError](err) || isA[*operator.ExistsError](err) || isConflict(err) {
+	if isA[*operator.RefusedError](err) || isA[*someRefusedError](err) || isA[*operator.ExistsError](err) || isA[*operator.ChangedError](err) ||
+		isConflict(err) {
 		return exitRefused
 	}
 	return exitFailed

@@ -46,6 +46,26 @@ func TestARemovalAndAResumeAreAskedFor(t *testing.T) {
 	}
 }
 
+// The yes was given to what was shown, and to nothing that came instead.
+func TestAHoldThatIsChangedDuringTheQuestionStays(t *testing.T) {
+	t.Parallel()
+	x := newTables(t)
+	x.does(t, hold("case-4", "--prefix", "pod/wh-17/4/")...)
+	p := x.onTerminal(t, 100, 24, "hold", "remove", "case-4", "--scope", "warehouse:wh-17")
+	p.until(t, "Remove it, ")
+	x.does(t, "hold", "remove", "case-4", "--scope", "warehouse:wh-17", "--yes")
+	x.does(t, "hold", "add", "case-4", "--scope", "warehouse:wh-17", "--prefix", "pod/", "--reason", "dispute_evidence", "--by", "bob")
+	p.types(t, "y\n")
+	code, shown := p.end(t)
+	if words := "hold case-4 of warehouse:wh-17 was changed after it was shown, and stays; now it says: prefix \"pod/\", dispute_evidence, by bob, since "; code != 4 ||
+		!strings.Contains(shown, words) {
+		t.Errorf("exit code %d\n%s", code, shown)
+	}
+	if list := x.does(t, "hold", "list"); !strings.Contains(list, `prefix "pod/", dispute_evidence`) {
+		t.Errorf("left is\n%s", list)
+	}
+}
+
 func TestHoldsAreCounted(t *testing.T) {
 	t.Parallel()
 	x := newTables(t)
