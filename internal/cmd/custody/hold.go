@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"custody/internal/deployed"
 	"custody/internal/operator"
 	"custody/internal/retention"
 
@@ -30,6 +31,7 @@ the table too.`,
 type holdFlags struct {
 	tables                                    tableFlags
 	who                                       whoFlag
+	log                                       logFlag
 	scope, key, prefix, reason, note, expires string
 	asJSON                                    bool
 }
@@ -52,6 +54,7 @@ Exit codes: 0 added, or there already; 1 failed; 2 usage; 4 another hold has the
 		RunE: func(cmd *cobra.Command, args []string) error { return flags.add(cmd, args[0]) },
 	}
 	flags.tables.addHolds(cmd)
+	flags.log.add(cmd)
 	flags.who.add(cmd)
 	f := cmd.Flags()
 	f.StringVar(&flags.scope, "scope", "", "whose runs it holds back: `SCOPE` such as warehouse:wh-17, or * for all")
@@ -73,14 +76,21 @@ func (f *holdFlags) add(cmd *cobra.Command, id string) error {
 	if err != nil {
 		return err
 	}
-	row, already, err := s.AddHold(cmd.Context(), row)
+	journal, err := f.log.journal(cmd, s, &f.tables.stack, deployed.Operation{Action: deployed.ActionHoldAdd, By: row.By})
 	if err != nil {
+		return err
+	}
+	defer journal.close()
+	stands, already, err := s.AddHold(cmd.Context(), row)
+	if err != nil {
+		journal.held(row, false, s.Now(), err)
 		return s.explain(unsure(err, "custody hold list"))
 	}
-	for _, warning := range operator.Warnings(row.Hold) {
+	journal.held(stands, already, s.Now(), nil)
+	for _, warning := range operator.Warnings(stands.Hold) {
 		fmt.Fprintln(cmd.ErrOrStderr(), "custody: warning:", printable(warning))
 	}
-	return writeAdded(cmd.OutOrStdout(), row, already, s.Now(), f.asJSON)
+	return writeAdded(cmd.OutOrStdout(), stands, already, s.Now(), f.asJSON)
 }
 
 func (f *holdFlags) row(id string) (retention.Row, error) {
@@ -115,6 +125,8 @@ func writeAdded(w io.Writer, row retention.Row, already bool, now time.Time, asJ
 // removeFlags are the flags of `hold remove`.
 type removeFlags struct {
 	tables  tableFlags
+	who     whoFlag
+	log     logFlag
 	confirm confirmation
 	scope   string
 	asJSON  bool
@@ -137,6 +149,8 @@ Exit codes: 0 removed, 1 failed or not confirmed, 2 usage, 3 no such hold, 4 it 
 		RunE: func(cmd *cobra.Command, args []string) error { return flags.remove(cmd, args[0]) },
 	}
 	flags.tables.addHolds(cmd)
+	flags.log.add(cmd)
+	flags.who.add(cmd)
 	cmd.Flags().StringVar(&flags.scope, "scope", "", "the `SCOPE` that the hold stands under")
 	flags.confirm.add(cmd)
 	addJSON(cmd, &flags.asJSON)
@@ -144,10 +158,19 @@ Exit codes: 0 removed, 1 failed or not confirmed, 2 usage, 3 no such hold, 4 it 
 }
 
 func (f *removeFlags) remove(cmd *cobra.Command, id string) error {
+	by, err := f.who.who()
+	if err != nil {
+		return err
+	}
 	s, err := open(cmd.Context(), &f.tables, (*tableFlags).holdsTable)
 	if err != nil {
 		return err
 	}
+	journal, err := f.log.journal(cmd, s, &f.tables.stack, deployed.Operation{Action: deployed.ActionHoldRemove, By: by})
+	if err != nil {
+		return err
+	}
+	defer journal.close()
 	row, err := s.Hold(cmd.Context(), f.scope, id)
 	if err != nil {
 		return s.explain(err)
@@ -159,14 +182,16 @@ func (f *removeFlags) remove(cmd *cobra.Command, id string) error {
 	if err := f.confirm.ask(cmd, preview, "Remove it, so that what it covers may be deleted?"); err != nil {
 		return err
 	}
-	row, err = s.RemoveHold(cmd.Context(), row)
+	removed, err := s.RemoveHold(cmd.Context(), row)
 	if err != nil {
+		journal.held(row, false, s.Now(), err)
 		return s.explain(unsure(err, "custody hold list"))
 	}
+	journal.held(removed, false, s.Now(), nil)
 	if f.asJSON {
-		return jsonLine(cmd.OutOrStdout(), holdChange{Done: "removed", holdLine: holdLineOf(row, s.Now())})
+		return jsonLine(cmd.OutOrStdout(), holdChange{Done: "removed", holdLine: holdLineOf(removed, s.Now())})
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "hold %s of %s removed: it covered %s\n", printable(row.ID), printable(row.Scope), printable(operator.Covers(row.Hold)))
+	fmt.Fprintf(cmd.OutOrStdout(), "hold %s of %s removed: it covered %s\n", printable(removed.ID), printable(removed.Scope), printable(operator.Covers(removed.Hold)))
 	return nil
 }
 
