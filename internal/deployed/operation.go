@@ -91,7 +91,7 @@ const maxProblem = 1000
 // Line is the operation as one line of JSON. Whatever a terminal would not print stands in it as an escape: holds are also
 // written by other systems, and the log is read on terminals.
 func (o Operation) Line() string {
-	o.Msg, o.Level, o.Time = LineOperation, o.level(), o.Time.UTC()
+	o.Msg, o.Level, o.Time = LineOperation, o.level(), o.Time.UTC().Truncate(time.Millisecond) // as the event's
 	if len(o.Problem) > maxProblem {
 		o.Problem = strings.ToValidUTF8(o.Problem[:maxProblem], "") + "…"
 	}

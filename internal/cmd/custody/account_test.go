@@ -16,10 +16,12 @@ import (
 	"time"
 
 	"github.com/aws/smithy-go/encoding/cbor"
+
+	"custody/internal/localaws/logs"
 )
 
-// account is what an AWS account has beside DynamoDB, S3 and Lambda, as far as the tool asks for it: stacks, alarms, one metric and
-// secrets, in the wire forms that the SDK of go.mod speaks (the query protocol, RPC v2 CBOR, JSON 1.1). It knows nothing else.
+// account is what an AWS account has beside DynamoDB, S3 and Lambda, as far as the tool asks for it: stacks, alarms, one metric,
+// secrets and a log, in the wire forms that the SDK of go.mod speaks (the query protocol, RPC v2 CBOR, JSON 1.1). It knows nothing else.
 type account struct {
 	mu      sync.Mutex
 	stacks  map[string]*stackOf
@@ -27,6 +29,7 @@ type account struct {
 	swept   map[string]time.Time // by stack; zero or absent: never
 	secrets map[string]string
 	denied  map[string]bool // operations that are refused
+	logs    *logs.Engine    // with the operator log of withStack
 	asked   []string
 }
 
@@ -39,12 +42,14 @@ type stackOf struct {
 
 func newAccount(t *testing.T) (*account, tool) {
 	t.Helper()
-	a := &account{stacks: map[string]*stackOf{}, alarms: map[string]string{}, swept: map[string]time.Time{}, secrets: map[string]string{}, denied: map[string]bool{}}
+	a := &account{stacks: map[string]*stackOf{}, alarms: map[string]string{}, swept: map[string]time.Time{}, secrets: map[string]string{}, denied: map[string]bool{},
+		logs: logs.New(logs.Options{Groups: []string{operatorGroup}})}
 	server := httptest.NewServer(a)
 	t.Cleanup(server.Close)
 	return a, tool{map[string]string{
 		"AWS_ENDPOINT_URL_CLOUDFORMATION": server.URL, "AWS_ENDPOINT_URL_CLOUDWATCH": server.URL, "AWS_ENDPOINT_URL_SECRETS_MANAGER": server.URL,
-		"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_MAX_ATTEMPTS": "1",
+		"AWS_ENDPOINT_URL_CLOUDWATCH_LOGS": server.URL,
+		"AWS_REGION":                       "us-east-1", "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_MAX_ATTEMPTS": "1",
 	}}
 }
 
@@ -67,6 +72,8 @@ func (a *account) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.HasPrefix(r.URL.Path, "/service/GraniteServiceVersion20100801/operation/"):
 		_, operation, _ := strings.Cut(r.URL.Path, "/operation/")
 		a.cloudWatch(w, operation, body)
+	case strings.HasPrefix(r.Header.Get("X-Amz-Target"), "Logs_"):
+		a.logs.ServeHTTP(w, r)
 	case r.Header.Get("X-Amz-Target") == "secretsmanager.GetSecretValue":
 		a.secretsManager(w, body)
 	default:

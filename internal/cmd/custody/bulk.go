@@ -178,8 +178,7 @@ func (t *tally) writeRefused(run inbox.Run, refused *operator.RefusedError, err 
 		return jsonLine(t.out, moveLine{Move: t.move.name, Run: run.RunKey().String(), State: run.State, Scope: run.Scope,
 			Outcome: outcomeRefused, Problem: err.Error()})
 	}
-	fmt.Fprintf(t.out, "not moved: %s\n", printable(err.Error()))
-	return nil
+	return said(fmt.Fprintf(t.out, "not moved: %s\n", printable(err.Error())))
 }
 
 func (t *tally) sum(w io.Writer, count int) {

@@ -194,6 +194,13 @@ func writeMove(w io.Writer, m moveCommand, run inbox.Run, asJSON bool) error {
 	if m.name != inbox.MoveDismiss && run.State != inbox.StatePending {
 		done = "the " + m.name + " was made, and its answer came late: this is where it led by now"
 	}
-	fmt.Fprintf(w, "%s is %s, by %s: %s\n", run.RunKey(), run.State, op.By, done)
+	return said(fmt.Fprintf(w, "%s is %s, by %s: %s\n", run.RunKey(), run.State, op.By, done))
+}
+
+// said is the error of telling what was done, where there is nobody left to tell.
+func said(_ int, err error) error {
+	if err != nil {
+		return fmt.Errorf("write the answer: %w", err)
+	}
 	return nil
 }

@@ -13,7 +13,7 @@ func withStack(t *testing.T) (*tables, *account) {
 	x := newTables(t)
 	a, y := newAccount(t)
 	a.change(func() {
-		a.stacks["custody"] = &stackOf{status: "UPDATE_COMPLETE", outputs: map[string]string{"Table": "inbox", "HoldsTable": "holds", "Version": "0.1.0"},
+		a.stacks["custody"] = &stackOf{status: "UPDATE_COMPLETE", outputs: map[string]string{"Table": "inbox", "HoldsTable": "holds", "OperatorLog": operatorGroup, "Version": "0.1.0"},
 			parameters: map[string]string{"RetentionDays": "7"}}
 	})
 	x.tool = x.with("CUSTODY_TABLE", "", "CUSTODY_HOLDS_TABLE", "")
