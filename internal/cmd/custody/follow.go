@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"custody/internal/inbox"
 	"custody/internal/operator"
@@ -49,6 +49,19 @@ func (s *session) followShown(ctx context.Context, f watchFlags, out, complaints
 	return run, err
 }
 
+// enoughError is the cause of a context that ended because the user has waited long enough.
+type enoughError struct{ time.Duration }
+
+func (e *enoughError) Error() string { return "waited " + e.String() }
+
+// waiting is a context of that time; 0 is no limit.
+func waiting(ctx context.Context, enough time.Duration) (context.Context, context.CancelFunc) {
+	if enough == 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, enough, &enoughError{enough})
+}
+
 // unfinishedError is a run that was waited for and did not get to done.
 type unfinishedError struct{ run inbox.Run }
 
@@ -71,8 +84,9 @@ func ended(ctx context.Context, run inbox.Run) error {
 	switch {
 	case run.State == inbox.StateDone:
 		return nil
-	case !atRest(run) && stopped(ctx):
-		return errors.New("interrupted; the run goes on, and `custody show " + quoted(run.RunKey().String()) + " --watch` follows it again")
+	case !atRest(run) && ordered(ctx):
+		return fmt.Errorf("%w; the run is %s and goes on, and `custody show %s --watch` follows it again",
+			context.Cause(ctx), run.State, quoted(run.RunKey().String()))
 	}
 	return &unfinishedError{run}
 }

@@ -68,8 +68,8 @@ func newRuns() *cobra.Command {
 		Short: "List the open, failed and recorded runs, the oldest first",
 		Long: `runs is the recovery query: every run that has not ended, the one that stands in its state longest first. Open
 runs (pending, running) go on by themselves; failed and recorded ones wait for an operator. It reads the
-table's index page by page and never scans. What has ended, dry runs that are done among it, is not in the index: custody
-show RUN finds it by name until its item expires, and custody report TYPE/KEY afterwards.
+table's index page by page and never scans. What has ended, dry runs that are done among it, is not in the index:
+custody show RUN finds it by name until its item expires, and custody report TYPE/KEY afterwards.
 
 The index has neither the last error nor the progress, so the items of what is listed are read for them, 16 at a time:
 those of the 1000 rows that stand longest, or of all where --category asks for them. Recorded runs have neither.

@@ -25,7 +25,8 @@ type sendFlags struct {
 	within, patience time.Duration
 	asJSON           bool
 
-	wait     bool // follow the run
+	wait     bool          // follow the run
+	enough   time.Duration // to wait; 0: no limit
 	tables   tableFlags
 	watch    watchFlags
 	expected int64
@@ -42,13 +43,14 @@ waits at least as long as the answer's Retry-After says.
 
 204 means that the command is written down durably, not that anything is cleaned up. --wait follows the run until it
 is at rest, with a bar on a terminal and a line now and then elsewhere; it reads the inbox table, so --table or
-CUSTODY_TABLE must name it. Ctrl-C ends the wait and not the run; custody show --watch follows it again.
+CUSTODY_TABLE must name it. Ctrl-C ends the wait and not the run, and so does --wait-within; custody show --watch
+follows it again.
 
 ` + keyWords + `
 
-Exit codes: 0 acknowledged, with --wait: done; 1 not acknowledged, or nobody knows, with --wait: not done; 2 usage;
-3 with --wait: the table does not have the delivery; 4 conflict: the delivery id or the run stands for something else
-already.`,
+Exit codes: 0 acknowledged, with --wait: done; 1 not acknowledged, or nobody knows, with --wait: not done, or not yet;
+2 usage; 3 with --wait: the table does not have the delivery; 4 conflict: the delivery id or the run stands for
+something else already.`,
 		Example: `  custody send --type cleanup.run --run-id r-1 --warehouse-id wh-17 --expired-before 2026-08-30T00:00:00Z
   custody send --type listing.expire --listing-id 4821 --generation 1 --expired-at 2026-08-30T00:00:00Z
   custody send --type cleanup.run --run-id r-2 --warehouse-id wh-17 --expired-before 2026-08-30T00:00:00Z --wait
@@ -63,6 +65,7 @@ already.`,
 	f.DurationVar(&flags.within, "within", 2*time.Minute, "begin no try later than this `TIME` after the first")
 	f.DurationVar(&flags.patience, "timeout", 10*time.Second, "wait this `TIME` for each answer")
 	f.BoolVar(&flags.wait, "wait", false, "follow the run until it has ended or waits for an operator")
+	f.DurationVar(&flags.enough, "wait-within", 0, "with --wait, wait no longer than this `TIME` (default: as long as it takes)")
 	f.DurationVar(&flags.watch.every, "every", time.Second, "with --wait, look again after this `TIME`")
 	addExpect(cmd, &flags.expected)
 	flags.tables.addInbox(cmd)
@@ -110,7 +113,12 @@ func (f *sendFlags) send(cmd *cobra.Command) error {
 
 // stackToWaitFor connects before anything is sent: who cannot wait is told so at once.
 func (f *sendFlags) stackToWaitFor(cmd *cobra.Command) (*session, error) {
-	if !f.wait {
+	switch {
+	case f.enough < 0:
+		return nil, usagef("--wait-within is %s, it must not be negative", f.enough)
+	case f.enough > 0 && !f.wait:
+		return nil, usagef("--wait-within says how long --wait waits: give both")
+	case !f.wait:
 		return nil, nil
 	}
 	if err := f.watch.check(); err != nil {
@@ -139,10 +147,12 @@ func (f *sendFlags) follow(cmd *cobra.Command, s *session, deliveryID string) er
 		return s.explain(err)
 	}
 	run := found.Run
+	ctx, cancel := waiting(cmd.Context(), f.enough)
+	defer cancel()
 	if f.asJSON {
-		run, err = s.follow(cmd.Context(), f.watch, cmd.ErrOrStderr(), run, func(inbox.Run) error { return nil })
+		run, err = s.follow(ctx, f.watch, cmd.ErrOrStderr(), run, func(inbox.Run) error { return nil })
 	} else {
-		run, err = s.followShown(cmd.Context(), f.watch, out, cmd.ErrOrStderr(), run, f.expected)
+		run, err = s.followShown(ctx, f.watch, out, cmd.ErrOrStderr(), run, f.expected)
 	}
 	if err != nil {
 		return err
@@ -150,7 +160,7 @@ func (f *sendFlags) follow(cmd *cobra.Command, s *session, deliveryID string) er
 	if err := f.writeEnd(cmd, s, operator.Found{Run: run}); err != nil {
 		return err
 	}
-	return ended(cmd.Context(), run)
+	return ended(ctx, run)
 }
 
 func (f *sendFlags) writeEnd(cmd *cobra.Command, s *session, found operator.Found) error {

@@ -23,7 +23,7 @@ func TestSendWaitsForTheEndOfTheRun(t *testing.T) {
 	send := func(run string, more ...string) []string {
 		return append(append([]string{"send", "--wait", "--every", "200ms", "--delivery-id", "d-" + run}, cleanup(run, yesterday)...), more...)
 	}
-	text := w.does(t, send("r-1")...)
+	text := w.does(t, send("r-1", "--wait-within", "1h")...)
 	if !strings.HasSuffix(text, "cleanup.run/r-1 is done: 2 versions deleted, 0 already gone, 0 kept, 0 refused, in 1 slice\n") ||
 		!regexp.MustCompile(`(?m)^\d{4}-\d\d-\d\dT\S+Z (pending|running|done), `).MatchString(text) || strings.Contains(text, "\x1b") {
 		t.Errorf("says\n%s", text)
@@ -47,8 +47,16 @@ func TestSendWaitsForTheEndOfTheRun(t *testing.T) {
 	w.does(t, "stop", "--reason", "x")
 	b := w.begin(t, send("r-3")...)
 	b.stdout.until(t, "pending, stopped: ")
-	if got := b.interrupt(t); got != 1 || !strings.Contains(b.stderr.text(), "interrupted; the run goes on, and `custody show cleanup.run/r-3 --watch` follows it again") {
+	if got := b.interrupt(t); got != 1 || !regexp.MustCompile("custody: interrupted; the run is (pending|running) and goes on, and `custody show cleanup.run/r-3 --watch` follows it again").MatchString(b.stderr.text()) {
 		t.Errorf("exit code %d, stderr %s", got, b.stderr.text())
+	}
+	waited := regexp.MustCompile("^custody: waited 700ms; the run is (pending|running) and goes on, and `custody show cleanup.run/r-3 --watch` follows it again\n$")
+	for _, more := range [][]string{nil, {"--json"}} {
+		a = w.run(t, send("r-3", append(more, "--wait-within", "700ms")...)...)
+		if a.code != 1 || !waited.MatchString(a.stderr) ||
+			!strings.Contains(a.stdout, "already_processed") {
+			t.Errorf("%v, of a wait that has a limit: exit code %d\n%s\n%s", more, a.code, a.stdout, a.stderr)
+		}
 	}
 	w.does(t, "dismiss", "r-3", "--reason", "not wanted", "--by", "alice")
 	a = w.run(t, send("r-3")...)
@@ -59,6 +67,8 @@ func TestSendWaitsForTheEndOfTheRun(t *testing.T) {
 	// What cannot be waited for is not sent.
 	w.with("CUSTODY_TABLE", "").refuses(t, 2, "which table?", send("r-4")...)
 	w.refuses(t, 2, "it must be from 200ms to 1h0m0s", append(send("r-4"), "--every", "1ms")...)
+	w.refuses(t, 2, "--wait-within is -1s, it must not be negative", append(send("r-4"), "--wait-within", "-1s")...)
+	w.refuses(t, 2, "--wait-within says how long --wait waits: give both", append(append([]string{"send"}, cleanup("r-4", yesterday)...), "--wait-within", "1s")...)
 	w.refuses(t, 2, "--expect is -1", append(send("r-4"), "--expect", "-1")...)
 	w.refuses(t, 3, "no run or delivery", "show", "r-4")
 	// Another stack's table.

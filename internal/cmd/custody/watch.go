@@ -40,6 +40,9 @@ func (f *watchFlags) check() error {
 // stopped reports whether it was the user who ended it, which is how a watch ends.
 func stopped(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errInterrupted) }
 
+// ordered reports whether it has ended as the user said, by a signal or after a time: no failure of what was watched.
+func ordered(ctx context.Context) bool { return stopped(ctx) || isA[*enoughError](context.Cause(ctx)) }
+
 // patientFor is how many looks in a row may go wrong: what is watched at night is watched through a failure.
 const patientFor = 3
 
@@ -49,7 +52,7 @@ func again(ctx context.Context, every time.Duration, complaints io.Writer, look 
 	for {
 		end, err := look()
 		switch {
-		case stopped(ctx):
+		case ordered(ctx):
 			return nil
 		case err == nil && end:
 			return nil
