@@ -135,12 +135,16 @@ func (w *world) run(ctx context.Context, prefixes ...string) inbox.SliceSummary 
 	return done[0]
 }
 
-// wakeEvent is the record that the stream makes of a claim.
+// wakeRecord is the record that the stream makes of a claim.
+func wakeRecord(key inbox.RunKey, wake string) []byte {
+	return fmt.Appendf(nil, `{"Records":[{"eventID":"record-1","eventName":"INSERT","dynamodb":{"SequenceNumber":"1",
+		"Keys":{"pk":{"S":%q}},"NewImage":{"wake":{"S":%q},"scope":{"S":%q}}}}]}`, key.ItemKey(), wake, scope)
+}
+
 func wakeEvent(t testing.TB, key inbox.RunKey, wake string) events.DynamoDBEvent {
 	t.Helper()
 	var e events.DynamoDBEvent
-	must(t, json.Unmarshal(fmt.Appendf(nil, `{"Records":[{"eventID":"record-1","eventName":"INSERT","dynamodb":{"SequenceNumber":"1",
-		"Keys":{"pk":{"S":%q}},"NewImage":{"wake":{"S":%q},"scope":{"S":%q}}}}]}`, key.ItemKey(), wake, scope), &e))
+	must(t, json.Unmarshal(wakeRecord(key, wake), &e))
 	return e
 }
 

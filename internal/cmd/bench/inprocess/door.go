@@ -36,7 +36,7 @@ func NewDoor(scheme string, store webhook.Store) (*Door, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys, err := keyring.NewStatic(fmt.Sprintf(`{"k1":%q}`, secret), named)
+	keys, err := keyring.NewStatic(Keyring(), named)
 	if err != nil {
 		return nil, err
 	}
@@ -104,3 +104,6 @@ func (Nowhere) Alias(context.Context, inbox.Delivery) (*inbox.Delivery, error) {
 
 // Key is the key that the door knows.
 func (d *Door) Key() signature.Key { return d.key }
+
+// Keyring is the keyring with that key, as a secret holds it.
+func Keyring() string { return fmt.Sprintf(`{"k1":%q}`, secret) }
