@@ -96,6 +96,8 @@ func elsewhere() map[string]map[string]string {
 			"Rotate the signing keys: aws secretsmanager get-secret-value":      "aws secretsmanager",
 			"Rotate the signing keys: aws secretsmanager put-secret-value":      "aws secretsmanager",
 			"Rotate the signing keys: aws logs filter-log-events":               "aws logs",
+			"Who did what: aws logs filter-log-events":                          "aws logs",
+			"Who did what: aws logs filter-log-events (2)":                      "aws logs",
 			"Logs: aws logs filter-log-events":                                  "aws logs",
 			"OldestOpenRunAgeAlarm: aws logs filter-log-events":                 "aws logs", // typed in internal/nights
 			"OldestOpenRunAgeAlarm: aws cloudformation describe-stack-resource": "aws cloudformation",
