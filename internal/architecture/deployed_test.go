@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"io/fs"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -48,6 +49,34 @@ func TestToolLooksForTheMetricThatSweepsPublish(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-telemetry +deployed):\n%s", diff)
 	}
+}
+
+// Whoever searches the log types the names that the docs have.
+func TestDocsHaveTheFieldsOfAnOperation(t *testing.T) {
+	t.Parallel()
+	var want, got []string
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[deployed.Operation]()) {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		want = append(want, name)
+	}
+	for _, row := range tableOf(t, "docs/operations.md", "in a line", "what it is") {
+		got = append(got, strings.Split(row[0], ", ")...)
+		if row[0] == "action" {
+			actions := []string{deployed.ActionRetry, deployed.ActionRelease, deployed.ActionDismiss, deployed.ActionStop, deployed.ActionResume,
+				deployed.ActionHoldAdd, deployed.ActionHoldRemove}
+			if diff := cmp.Diff(strings.Join(actions, ", "), row[1]); diff != "" {
+				t.Errorf("actions (-code +docs):\n%s", diff)
+			}
+		}
+	}
+	if diff := cmp.Diff(sorted(want), sorted(got)); diff != "" {
+		t.Errorf("fields (-code +docs):\n%s", diff)
+	}
+}
+
+func sorted(names []string) []string {
+	slices.Sort(names)
+	return names
 }
 
 // A delete without a version id hides what readers see, or, where versioning is off, removes it for good (I8). Outside of what

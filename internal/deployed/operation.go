@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf16"
 
+	"custody/internal/inbox"
 	"custody/internal/retention"
 )
 
@@ -17,9 +18,9 @@ const LineOperation = "operation"
 
 // What operators do.
 const (
-	ActionRetry      = "retry"
-	ActionRelease    = "release"
-	ActionDismiss    = "dismiss"
+	ActionRetry      = inbox.MoveRetry
+	ActionRelease    = inbox.MoveRelease
+	ActionDismiss    = inbox.MoveDismiss
 	ActionStop       = "stop"
 	ActionResume     = "resume"
 	ActionHoldAdd    = "hold_add"

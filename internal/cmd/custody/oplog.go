@@ -169,11 +169,11 @@ func (j *journal) close() {
 			return
 		}
 	}
-	these, those := "the record of this", "the line would have been"
+	these, those := "the record of this is", "the line would have been"
 	if n := len(j.waiting); n > 1 {
-		these, those = fmt.Sprintf("%d records of this", n), "the lines would have been"
+		these, those = fmt.Sprintf("%d records of this are", n), "the lines would have been"
 	}
-	fmt.Fprintf(j.stderr, "custody: %s is missing in the operator log, which changes nothing of what was done (%s); %s\n", these, printable(err.Error()), those)
+	fmt.Fprintf(j.stderr, "custody: %s missing in the operator log, which changes nothing of what was done (%s); %s\n", these, printable(err.Error()), those)
 	for _, o := range j.waiting {
 		fmt.Fprintln(j.stderr, o.Line())
 	}
