@@ -244,7 +244,7 @@ func TestOperationIsOnePrintableLineThatSaysEverythingOfAHold(t *testing.T) {
 		Hold: retention.Hold{Scope: "warehouse:wh-17", ID: "case-4", Prefix: "pod/<4>/", Reason: retention.ReasonLegalHold, ExpiresAt: noon()},
 		Note: "a\x1b[2J\u009bb\u2028c\U000e0001", By: "légal", CreatedAt: noon(), Problem: "odd",
 	}
-	o := deployed.Operation{Time: noon(), Action: deployed.ActionHoldRemove, Scope: row.Scope, HoldID: row.ID, Hold: deployed.HoldRowOf(row), By: "bob",
+	o := deployed.Operation{Time: noon().Add(7), Action: deployed.ActionHoldRemove, Scope: row.Scope, HoldID: row.ID, Hold: deployed.HoldRowOf(row), By: "bob",
 		Outcome: deployed.OperationUnanswered, Problem: strings.Repeat("é", 501), Version: "v1"}
 	line := o.Line()
 	want := `{"time":"2026-01-31T11:00:00.5Z","level":"ERROR","msg":"operation","action":"hold_remove","scope":"warehouse:wh-17","hold_id":"case-4","by":"bob",` +
