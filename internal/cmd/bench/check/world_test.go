@@ -69,21 +69,27 @@ func settings() cleanup.Settings {
 func newWorld(t testing.TB, set cleanup.Settings) *world {
 	t.Helper()
 	w := &world{t: t}
-	weekAgo := func() time.Time { return time.Now().Add(-7 * 24 * time.Hour) }
 	w.objects = locals3.New(locals3.Options{Now: weekAgo})
-	tables := localdb.New(localdb.Options{})
-	must(t, (localaws.Tables{Inbox: "inbox", Holds: "holds"}).Make(t.Context(), dynamoDBOver(direct{handler: tables}, "http://local")))
 	past := s3Over(direct{handler: w.objects}, "http://local")
 	must(t, localaws.MakeBucket(t.Context(), past, bucket))
 	must(t, localaws.MakeBucket(t.Context(), past, reportBucket))
+	w.work(set, w.objects, s3Time, func(*http.Request) time.Duration { return dynamoDBTakes })
+	return w
+}
 
-	db := dynamoDBOver(direct{w.onDB.behind(dynamoDBOperation, tables), func(*http.Request) time.Duration { return dynamoDBTakes }}, "http://local")
-	s3 := s3Over(direct{w.onS3.behind(s3Operation, w.objects), s3Time}, "http://local")
+func weekAgo() time.Time { return time.Now().Add(-7 * 24 * time.Hour) }
+
+// work puts the worker together over an S3.
+func (w *world) work(set cleanup.Settings, objects http.Handler, onS3, onDB func(*http.Request) time.Duration) {
+	w.t.Helper()
+	tables := localdb.New(localdb.Options{})
+	must(w.t, (localaws.Tables{Inbox: "inbox", Holds: "holds"}).Make(w.t.Context(), dynamoDBOver(direct{handler: tables}, "http://local")))
+	db := dynamoDBOver(direct{w.onDB.behind(dynamoDBOperation, tables), onDB}, "http://local")
+	s3 := s3Over(direct{w.onS3.behind(s3Operation, objects), onS3}, "http://local")
 	w.store = dynamostore.New(db, "inbox")
 	w.worker = cleanup.New(w.store, dynamostore.NewHolds(db, "holds", slog.New(slog.DiscardHandler)),
 		s3versions.New(s3, "", time.Now), set, time.Now, w.newID)
 	w.worker.Reports = s3report.New(s3, reportBucket, "")
-	return w
 }
 
 func must(t testing.TB, err error) {
