@@ -33,7 +33,8 @@ It reads every version below the prefixes, and where tags are checked asks S3 fo
 million of them that is a million requests, and some ten minutes. The bucket, the holds table and the
 settings must be those of the stack; what no flag and no variable says is the template's default.
 
---json gives one line for each version, in the order in which they are decided.
+--json gives one line for each version, in the order in which they are decided. On a terminal, stderr shows meanwhile
+how many versions were listed and how fast, unless lines of --json could come between.
 
 Whether a run deletes at all is decided by the stack's DeleteScopes. Under the emergency brake it deletes nothing until
 that is lifted; the plan says so and goes on as if it were.
@@ -82,8 +83,12 @@ func (f *planFlags) plan(cmd *cobra.Command) error {
 		return s.explain(err)
 	}
 	out := bufio.NewWriter(cmd.OutOrStdout())
-	stopped, err := f.survey(cmd.Context(), s, b, o, out)
-	if err != nil {
+	var count *counting
+	if !f.asJSON || toFile(cmd.OutOrStdout()) {
+		count = newCounting(cmd.ErrOrStderr(), "versions listed")
+	}
+	stopped, err := f.survey(cmd.Context(), s, b, o, count, out)
+	if count.clear(); err != nil {
 		return errors.Join(out.Flush(), s.explainPlan(b, err))
 	}
 	if stopped && !stops {
@@ -110,13 +115,13 @@ func (f *planFlags) open(ctx context.Context) (s *session, b bucketName, err err
 }
 
 // survey counts what would become of each version, or says it line by line.
-func (f *planFlags) survey(ctx context.Context, s *session, b bucketName, o outline, out io.Writer) (stopped bool, err error) {
+func (f *planFlags) survey(ctx context.Context, s *session, b bucketName, o outline, count *counting, out io.Writer) (stopped bool, err error) {
 	holds, ok := s.Holds.(*dynamostore.Holds)
 	if !ok {
 		return false, errors.New("the holds table is not DynamoDB's")
 	}
 	settings := cleanup.Settings{CheckTags: o.tags, DeleteConcurrency: planConcurrency}
-	versions := s3versions.New(s.connection.objects(), b.owner, s.Now)
+	versions := countedVersions{s3versions.New(s.connection.objects(), b.owner, s.Now), count}
 	return cleanup.NewSurvey(holds, versions, settings, s.Now).Each(ctx, o.Scope, o.Selection, func(v retention.Version, d retention.Decision) error {
 		if f.asJSON {
 			return safeJSONLine(out, planned(v, d))
@@ -124,6 +129,19 @@ func (f *planFlags) survey(ctx context.Context, s *session, b bucketName, o outl
 		o.tally.Add(dryVersion(v, d))
 		return nil
 	})
+}
+
+// countedVersions counts what is listed, which is a few batches ahead of what is decided.
+type countedVersions struct {
+	*s3versions.Client
+	*counting
+}
+
+// Page implements the listing of a survey's bucket.
+func (v countedVersions) Page(ctx context.Context, bucket, prefix string, after retention.Marker) (retention.Page, error) {
+	page, err := v.Client.Page(ctx, bucket, prefix, after)
+	v.add(len(page.Versions))
+	return page, err
 }
 
 // planConcurrency is how many batches are decided at once; the default of DeleteConcurrency.

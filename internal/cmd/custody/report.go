@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"time"
 
@@ -133,7 +134,9 @@ func (f *reportFlags) writeRun(cmd *cobra.Command, reports operator.Reports, d d
 		defer func() { _ = os.Remove(shelf.Name()) }()
 	}
 	defer shelf.Close()
-	if d.Audit, err = operator.ReadAudit(cmd.Context(), reports, d.Key, shelf); err != nil {
+	read := countedReports{reports, newCounting(cmd.ErrOrStderr(), "report objects read")}
+	d.Audit, err = operator.ReadAudit(cmd.Context(), read, d.Key, shelf)
+	if read.clear(); err != nil {
 		return err
 	}
 	if err := d.nothing(); err != nil {
@@ -147,7 +150,9 @@ func (f *reportFlags) writeRun(cmd *cobra.Command, reports operator.Reports, d d
 		case f.js:
 			return writeVersionsJSON(w, versions)
 		}
-		if err := d.count(versions); err != nil {
+		count := newCounting(cmd.ErrOrStderr(), "versions counted")
+		err := d.count(each(count, versions))
+		if count.clear(); err != nil {
 			return err
 		}
 		if f.htm {
@@ -161,7 +166,9 @@ func (f *reportFlags) writeRun(cmd *cobra.Command, reports operator.Reports, d d
 // writeKey answers about one key.
 func (f *reportFlags) writeKey(cmd *cobra.Command, reports operator.Reports, d document) (err error) {
 	d.objectKey = f.key
-	if d.Audit, d.history, err = operator.ReadKey(cmd.Context(), reports, d.Key, f.key); err != nil {
+	read := countedReports{reports, newCounting(cmd.ErrOrStderr(), "report objects read")}
+	d.Audit, d.history, err = operator.ReadKey(cmd.Context(), read, d.Key, f.key)
+	if read.clear(); err != nil {
 		return err
 	}
 	if err := d.nothing(); err != nil {
@@ -183,6 +190,17 @@ func (f *reportFlags) writeKey(cmd *cobra.Command, reports operator.Reports, d d
 		d.writeKeyText(sheet{out: w, width: widthOf(cmd.OutOrStdout())})
 		return nil
 	})
+}
+
+// countedReports counts the objects that are read.
+type countedReports struct {
+	operator.Reports
+	*counting
+}
+
+// Read implements operator.Reports.
+func (r countedReports) Read(ctx context.Context, commandType, runKey string) iter.Seq2[report.Stored, error] {
+	return each(r.counting, r.Reports.Read(ctx, commandType, runKey))
 }
 
 // finish writes the answer, and behind it what it lacks.
