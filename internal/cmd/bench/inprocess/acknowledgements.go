@@ -32,7 +32,7 @@ func Acknowledgements(ctx context.Context, o Options) results.Figure {
 		Measure: "acknowledgements a second", Contender: "handler and store", Against: "a bare loop of the same TransactWriteItems",
 		Unit: results.UnitRatio, Target: results.AtLeast(0.85),
 	}
-	db, end, err := localDynamoDB(ctx)
+	db, end, err := LocalDynamoDB(ctx)
 	if err != nil {
 		return f.Without(err.Error())
 	}
@@ -66,7 +66,7 @@ func acknowledge(ctx context.Context, db *dynamodb.Client, door *Door, n, round 
 			}
 			return nil
 		}
-		in, err := bareClaim("bare-" + id)
+		in, err := BareClaim("bare-" + id)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -99,8 +99,8 @@ func aSecond(ctx context.Context, all []func(context.Context) error) (float64, e
 	return float64(len(all)) / time.Since(began).Seconds(), err
 }
 
-// bareClaim is the transaction of a claim, with items of the same attributes and sizes.
-func bareClaim(id string) (*dynamodb.TransactWriteItemsInput, error) {
+// BareClaim is the transaction of a claim, with items of the same attributes and sizes.
+func BareClaim(id string) (*dynamodb.TransactWriteItemsInput, error) {
 	door, err := NewDoor(signature.SchemeTimestamped, Nowhere{})
 	if err != nil {
 		return nil, err
@@ -135,8 +135,8 @@ func bareClaim(id string) (*dynamodb.TransactWriteItemsInput, error) {
 	return &in, nil
 }
 
-// localDynamoDB serves the local engine, over HTTP as the real one is.
-func localDynamoDB(ctx context.Context) (*dynamodb.Client, func(), error) {
+// LocalDynamoDB serves the local engine, over HTTP as the real one is.
+func LocalDynamoDB(ctx context.Context) (*dynamodb.Client, func(), error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, nil, fmt.Errorf("listen for the local DynamoDB: %w", err)
