@@ -102,6 +102,8 @@ func elsewhere() map[string]map[string]string {
 			"OldestOpenRunAgeAlarm: aws logs filter-log-events":                 "aws logs", // typed in internal/nights
 			"OldestOpenRunAgeAlarm: aws cloudformation describe-stack-resource": "aws cloudformation",
 			"OldestOpenRunAgeAlarm: aws scheduler update-schedule":              "aws scheduler",
+			"UnauthorizedDeliveriesAlarm: aws logs start-query":                 "aws logs",
+			"attempt_ceiling: aws logs filter-log-events":                       "aws logs",
 			"DeadLettersAlarm: aws sqs receive-message":                         "aws sqs",
 			"DeadLettersAlarm: aws sqs delete-message":                          "aws sqs",
 			"StreamAgeHighAlarm: aws lambda list-event-source-mappings":         "aws lambda list-event-source-mappings",

@@ -133,6 +133,13 @@ func TestShowOfEachState(t *testing.T) {
 		"Cause       throttled, T (1m ago): S3 or DynamoDB asked for fewer requests",
 		"You can     custody retry cleanup.run/r-failed", "            custody dismiss cleanup.run/r-failed --reason '...'")
 
+	x.has(t, "r-killed", inbox.StateFailed, func(r *inbox.Run) {
+		r.LastError = &inbox.LastError{Category: inbox.CategoryAttemptCeiling, Message: "12 slices in a row made no progress", At: ago(90 * time.Second)}
+		r.Cause = r.LastError
+	})
+	x.shows(t, "r-killed", "Last error  attempt_ceiling, T (1m ago): too many slices in a row made no progress",
+		"Cause       none on record: no slice wrote an error, so they were killed;")
+
 	x.has(t, "r-dry", inbox.StateDone, func(r *inbox.Run) { r.Mode, r.Place.Prefix = inbox.ModeDryRun, 2 })
 	x.shows(t, "r-dry", "State       done since T (2h ago)", "Mode        dry_run: it deletes nothing and ends after one scan",
 		"Place       scan 1, behind the last prefix; this scan has deleted nothing", "Retained    nothing in this scan",

@@ -43,7 +43,7 @@ func (v view) text(s sheet) {
 	s.put("Retained", v.retained())
 	s.put("Refused", v.refused()...)
 	s.put("Last error", v.problem(run.LastError)...)
-	s.put("Cause", v.problem(run.Cause)...)
+	s.put("Cause", v.cause()...)
 	s.put("Operator", v.operation())
 	s.put("Holds", v.holds())
 	s.putAlarm("Brake", v.brakes()...)
@@ -156,6 +156,15 @@ func (v view) problem(e *inbox.LastError) []string {
 		headline += " (before the operator's " + op.Move + ")"
 	}
 	return []string{headline, e.Message, "Cure: " + advice.Do, "Read: " + operator.Heading(e.Category)}
+}
+
+// cause is why the slices of a run that was given up made no progress. Where none of them wrote an error, the sweeper puts its own in
+// the place (inbox.GiveUp), which says nothing that the last error does not say.
+func (v view) cause() []string {
+	if c := v.Run.Cause; c == nil || c.Category != inbox.CategoryAttemptCeiling {
+		return v.problem(c)
+	}
+	return []string{"none on record: no slice wrote an error, so they were killed; the platform's own lines in the cleanup function's log say of what"}
 }
 
 func (v view) operation() string {
