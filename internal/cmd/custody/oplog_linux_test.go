@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -46,6 +47,30 @@ func TestMovesThatAreBrokenOffAreLogged(t *testing.T) {
 				t.Errorf("logged (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// The item and the line are one record: they have the same time, however long the write takes.
+func TestALineHasTheTimeOfTheItem(t *testing.T) {
+	t.Parallel()
+	x, l := withLog(t)
+	run := x.has(t, "r-1", inbox.StateFailed, nil)
+	g := newGate(t, x.env["AWS_ENDPOINT_URL_DYNAMODB"], 1)
+	done := make(chan answer)
+	go func() { done <- x.with("AWS_ENDPOINT_URL_DYNAMODB", g.url).run(t, "retry", "r-1") }()
+	<-g.reached
+	<-time.After(5 * time.Millisecond) // the next millisecond, which is what both keep
+	close(g.open)
+	if a := <-done; a.code != 0 {
+		t.Fatal(a.stderr)
+	}
+	item, err := x.store.Run(t.Context(), run.RunKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := time.Parse(time.RFC3339Nano, fmt.Sprint(l.lines[0]["time"]))
+	if err != nil || !at.Equal(item.Operation.At) {
+		t.Errorf("the line's time is %v, the item's %v, error %v", at, item.Operation.At, err)
 	}
 }
 

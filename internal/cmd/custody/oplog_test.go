@@ -176,22 +176,6 @@ func TestEachActionIsALineInTheOperatorLog(t *testing.T) {
 	}
 }
 
-// The item and the line are one record: they have the same time.
-func TestALineHasTheTimeOfTheItem(t *testing.T) {
-	t.Parallel()
-	x, l := withLog(t)
-	run := x.has(t, "r-1", inbox.StateFailed, nil)
-	x.does(t, "retry", "r-1")
-	item, err := x.store.Run(t.Context(), run.RunKey())
-	if err != nil {
-		t.Fatal(err)
-	}
-	at, err := time.Parse(time.RFC3339Nano, fmt.Sprint(l.lines[0]["time"]))
-	if err != nil || !at.Equal(item.Operation.At) {
-		t.Errorf("the line's time is %v, the item's %v, error %v", at, item.Operation.At, err)
-	}
-}
-
 func TestALogThatFailsLeavesActionAndExitCodeAlone(t *testing.T) {
 	t.Parallel()
 	const missing = "custody: the record of this is missing in the operator log, which changes nothing of what was done ("
