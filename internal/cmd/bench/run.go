@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -30,6 +32,9 @@ func all() []measure {
 		{"speed", "versions a second against every peer and a bare loop, nothing added", speed(0)},
 		{"speed5", "the same with 5 ms added to each request", speed(5 * time.Millisecond)},
 		{"shipped", "everything on by default, against a bare loop that reads the same tags, 5 ms added", byBench(measures.Bench.Shipped)},
+		{"limit", "below a rate limit with SlowDown: one run, then two at once", byBench(measures.Bench.Limited)},
+		{"start", "the start of each function, against the least function there is", byBench(measures.Bench.Start)},
+		{"memory", "the peak memory of a slice's process", byBench(measures.Bench.Memory)},
 	}
 }
 
@@ -40,8 +45,10 @@ func byBench(take func(measures.Bench, context.Context) ([]results.Figure, error
 // options are what is asked for.
 type options struct {
 	versions, rounds    int
+	memory              int
 	only, out           string
 	functions, programs string
+	peers, cache        string
 }
 
 func parse(args []string) (options, error) {
@@ -49,10 +56,13 @@ func parse(args []string) (options, error) {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.IntVar(&o.versions, "versions", 20_000, "object versions of each round")
 	flags.IntVar(&o.rounds, "rounds", 5, "rounds of each measure")
+	flags.IntVar(&o.memory, "memory", 1_000_000, "versions of the largest bucket of which memory is measured")
 	flags.StringVar(&o.only, "only", "", "measures, separated by commas; empty is all of "+strings.Join(names(), ", "))
 	flags.StringVar(&o.out, "out", "bench.out", "folder for the results")
 	flags.StringVar(&o.functions, "functions", "bin", "folder with the built functions")
 	flags.StringVar(&o.programs, "programs", "bin/bench", "folder with the bench's own programs")
+	flags.StringVar(&o.peers, "peers", "internal/cmd/bench/peers", "folder of the peers' modules and scripts")
+	flags.StringVar(&o.cache, "cache", "", "folder in which the peers' programs stay (default custody-bench in the user's cache)")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -61,8 +71,17 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("%q is no flag", flags.Arg(0))
 	case o.versions < 1000 || o.versions > 5_000_000:
 		return o, fmt.Errorf("-versions is %d, must be 1000 to 5000000", o.versions)
+	case o.memory < 100_000 || o.memory > 10_000_000:
+		return o, fmt.Errorf("-memory is %d, must be 100000 to 10000000", o.memory)
 	case o.rounds < 1 || o.rounds > 1000:
 		return o, fmt.Errorf("-rounds is %d, must be 1 to 1000", o.rounds)
+	}
+	if o.cache == "" {
+		user, err := os.UserCacheDir()
+		if err != nil {
+			return o, fmt.Errorf("-cache is not given: %w", err)
+		}
+		o.cache = filepath.Join(user, "custody-bench")
 	}
 	for _, name := range o.asked() {
 		if !slices.Contains(names(), name) {
@@ -101,13 +120,21 @@ func run(ctx context.Context, args []string) error {
 		return fmt.Errorf("find the program itself: %w", err)
 	}
 	r := results.Run{At: time.Now().UTC(), Machine: machine(), Commit: commit(ctx), Versions: map[string]string{}, Rounds: o.rounds,
-		Sizes: map[string]int{"versions": o.versions}}
-	b := measures.Bench{Log: os.Stderr, Rounds: o.rounds, Versions: o.versions, Programs: programs}
+		Sizes: map[string]int{"versions": o.versions, "versions for memory": o.memory}}
+	peers, missing := contenders.Peers{Dir: o.peers, Cache: o.cache, Go: cmp.Or(os.Getenv("GO"), "go"), Log: say}.Find(ctx)
+	for _, who := range missing {
+		say("left out: %s", who)
+	}
+	r.LeftOut = missing
+	for _, peer := range peers {
+		r.Versions[peer.Name] = peer.Version
+	}
+	b := measures.Bench{Peers: peers, Log: os.Stderr, Rounds: o.rounds, Versions: o.versions, Memories: o.memory, Programs: programs}
 	for _, m := range all() {
 		if !slices.Contains(o.asked(), m.name) {
 			continue
 		}
-		fmt.Fprintf(os.Stderr, "%s: %s\n", m.name, m.does)
+		say("%s: %s", m.name, m.does)
 		figures, err := take(ctx, m, b, self)
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.name, err)
@@ -134,3 +161,5 @@ func take(ctx context.Context, m measure, b measures.Bench, self string) ([]resu
 	b.Server = s
 	return m.take(ctx, b)
 }
+
+func say(format string, a ...any) { fmt.Fprintf(os.Stderr, format+"\n", a...) }

@@ -81,12 +81,18 @@ func (c Custody) run(ctx context.Context, j Job) (Outcome, error) {
 	return s.outcome, err
 }
 
-func (c Custody) environment(j Job) map[string]string {
-	env := sdkVariables(j.Server)
+// required are the settings that every function has no default for, or that the template sets for every stack.
+func required(s *server.Server, bucket string) map[string]string {
+	env := sdkVariables(s)
 	maps.Copy(env, map[string]string{
-		"CUSTODY_STACK": "bench", "CUSTODY_TABLE": inboxTable, "CUSTODY_HOLDS_TABLE": holdsTable, "CUSTODY_BUCKET": j.Bucket,
+		"CUSTODY_STACK": "bench", "CUSTODY_TABLE": inboxTable, "CUSTODY_HOLDS_TABLE": holdsTable, "CUSTODY_BUCKET": bucket,
 		"CUSTODY_BUCKET_OWNER": lambda.Account, "CUSTODY_REPORT_BUCKET_OWNER": lambda.Account, "CUSTODY_DELETE_SCOPES": "*",
 	})
+	return env
+}
+
+func (c Custody) environment(j Job) map[string]string {
+	env := required(j.Server, j.Bucket)
 	maps.Copy(env, c.Settings)
 	if c.GCTrace {
 		env["GODEBUG"] = "gctrace=1"

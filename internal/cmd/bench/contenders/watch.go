@@ -66,7 +66,7 @@ var gcTrace = regexp.MustCompile(`^gc \d+ @.* (\d+)->(\d+)->\d+ MB, `)
 
 // heapOf is the most that the heap held around a collection, in bytes. A heap is largest when a collection of it begins or, since
 // the program goes on meanwhile, ends; so over all collections this is its peak, in whole megabytes, but for what came after the
-// last one, which is less than the next one's beginning would have been.
+// last one, which is less than the next one's beginning would have been. The runtime rounds down, so one is added.
 func heapOf(line string) (int64, bool) {
 	m := gcTrace.FindStringSubmatch(line)
 	if m == nil {
@@ -77,7 +77,7 @@ func heapOf(line string) (int64, bool) {
 	if err1 != nil || err2 != nil {
 		return 0, false
 	}
-	return max(before, after) << 20, true
+	return (max(before, after) + 1) << 20, true
 }
 
 // errNoPeak is a system that does not keep how much memory a process had at most.

@@ -16,6 +16,7 @@ type Bench struct {
 	Log      io.Writer // what is going on, for whoever waits
 	Rounds   int
 	Versions int
+	Memories int // versions of the largest bucket of which memory is measured
 	Programs contenders.Programs
 	Peers    []contenders.Contender
 }
@@ -72,19 +73,15 @@ func parked(o contenders.Outcome) string {
 	return fmt.Sprintf(", %d slices, %d of them parked", o.Slices, o.Parked)
 }
 
-// heat is one contender's turn: a full bucket, the work, and the look at what is left.
+// heat is one contender's turn in a race.
 func (b Bench) heat(ctx context.Context, limits server.Limits, c contenders.Contender) (contenders.Outcome, error) {
-	if err := b.Server.SetLimits(ctx, server.Limits{}); err != nil {
-		return contenders.Outcome{}, err
-	}
-	stocked, err := b.Server.Fill(ctx, stock(c.Versions(b.Versions), prefix))
+	return b.turn(ctx, limits, stock(c.Versions(b.Versions), prefix), c)
+}
+
+// turn is a full bucket, the work of one contender, and the look at what is left.
+func (b Bench) turn(ctx context.Context, limits server.Limits, s server.Stock, c contenders.Contender) (contenders.Outcome, error) {
+	stocked, err := b.ready(ctx, limits, s)
 	if err != nil {
-		return contenders.Outcome{}, err
-	}
-	if err := b.emptyReports(ctx); err != nil {
-		return contenders.Outcome{}, err
-	}
-	if err := b.Server.SetLimits(ctx, limits); err != nil {
 		return contenders.Outcome{}, err
 	}
 	outcome, err := c.Run(ctx, contenders.Job{Server: b.Server, Bucket: bucket, Prefix: prefix})
@@ -92,6 +89,21 @@ func (b Bench) heat(ctx context.Context, limits server.Limits, c contenders.Cont
 		return outcome, err
 	}
 	return outcome, stocked.Verify(ctx)
+}
+
+// ready fills the bucket and empties that of the reports, without limits, which hold from then on.
+func (b Bench) ready(ctx context.Context, limits server.Limits, s server.Stock) (*server.Stocked, error) {
+	if err := b.Server.SetLimits(ctx, server.Limits{}); err != nil {
+		return nil, err
+	}
+	stocked, err := b.Server.Fill(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.emptyReports(ctx); err != nil {
+		return nil, err
+	}
+	return stocked, b.Server.SetLimits(ctx, limits)
 }
 
 // emptyReports makes the report's bucket anew, so that no round pays for the reports of those before it.
