@@ -22,12 +22,20 @@ type cloud struct {
 	url   string
 	// answers are those of the night itself, by the beginning of the command line, such as "scheduler get-schedule".
 	answers map[string]func(args []string) (string, error)
+	outputs map[string]string // of the stack
 }
 
 func newCloud(t *testing.T, w *world) *cloud {
 	t.Helper()
-	c := &cloud{world: w, answers: map[string]func([]string) (string, error){}}
+	c := &cloud{world: w, answers: map[string]func([]string) (string, error){}, outputs: map[string]string{}}
 	c.answers["logs filter-log-events"] = c.filterLogEvents
+	c.answers["cloudformation describe-stacks"] = func(args []string) (string, error) {
+		m := output.FindStringSubmatch(flagOf(args, "--query"))
+		if m == nil || c.outputs[m[1]] == "" {
+			return "", fmt.Errorf("(Unknown) the command line is not that of the runbook: %q", args)
+		}
+		return c.outputs[m[1]], nil
+	}
 	// The name that CloudFormation made is the logical one here.
 	c.answers["cloudformation describe-stack-resource"] = func(args []string) (string, error) {
 		return flagOf(args, "--logical-resource-id"), nil
@@ -90,17 +98,19 @@ func flagOf(args []string, flag string) string {
 	return ""
 }
 
-// condition is one of a filter pattern of CloudWatch Logs ("Filter pattern syntax"): what the runbook uses of it, joined by &&.
-var condition = regexp.MustCompile(`^\$\.([a-z_]+) (!?=) (?:"([^"]*)"|([0-9]+))$`)
+var output = regexp.MustCompile(`^Stacks\[0\]\.Outputs\[\?OutputKey=='([A-Za-z]+)'\]\.OutputValue$`)
 
-// filterLogEvents answers with the function's lines that fit, as `--query 'events[].message' --output text` prints them.
+// condition is one of a filter pattern of CloudWatch Logs ("Filter pattern syntax"): what the runbook uses of it, joined by &&.
+var condition = regexp.MustCompile(`^\$\.([a-z_.]+) (!?=) (?:"([^"]*)"|([0-9]+))$`)
+
+// filterLogEvents answers with the function's lines that fit, as `--query 'events[].[message]' --output text` prints them.
 func (c *cloud) filterLogEvents(args []string) (string, error) {
 	function, ours := strings.CutPrefix(flagOf(args, "--log-group-name"), "/custody/"+stackName+"/")
 	if !ours {
 		return "", fmt.Errorf("(ResourceNotFoundException) when calling the FilterLogEvents operation: no log group %s", flagOf(args, "--log-group-name"))
 	}
 	start, err := strconv.ParseInt(flagOf(args, "--start-time"), 10, 64)
-	if flagOf(args, "--query") != "events[].message" || flagOf(args, "--output") != "text" || err != nil {
+	if flagOf(args, "--query") != "events[].[message]" || flagOf(args, "--output") != "text" || err != nil {
 		return "", fmt.Errorf("(Unknown) the command line is not that of the runbook: %q", args)
 	}
 	pattern := strings.TrimSpace(strings.Trim(flagOf(args, "--filter-pattern"), "{}"))
@@ -114,7 +124,16 @@ func (c *cloud) filterLogEvents(args []string) (string, error) {
 			found = append(found, line)
 		}
 	}
-	return strings.Join(found, "\t"), nil
+	return strings.Join(found, "\n"), nil
+}
+
+// member follows a path of names.
+func member(members map[string]any, path string) any {
+	name, rest, deeper := strings.Cut(path, ".")
+	if inner, ok := members[name].(map[string]any); deeper && ok {
+		return member(inner, rest)
+	}
+	return members[path]
 }
 
 func lineFits(pattern, line string) (bool, error) {
@@ -127,7 +146,7 @@ func lineFits(pattern, line string) (bool, error) {
 		if m == nil {
 			return false, fmt.Errorf("(InvalidParameterException) the term %q is not known here", term)
 		}
-		if is := fmt.Sprint(members[m[1]]) == m[3]+m[4]; is != (m[2] == "=") {
+		if is := fmt.Sprint(member(members, m[1])) == m[3]+m[4]; is != (m[2] == "=") {
 			return false, nil
 		}
 	}

@@ -89,6 +89,6 @@ func (c *cloud) hasSchedule() {
 		}
 		disabled = flagOf(args, "--state") != "ENABLED"
 		c.world.stack.Schedule().SetEnabled(!disabled)
-		return "arn:aws:scheduler:us-east-1:123456789012:schedule/default/" + flagOf(args, "--name"), nil
+		return "arn:aws:scheduler:us-east-1:000000000000:schedule/default/" + flagOf(args, "--name"), nil
 	}
 }

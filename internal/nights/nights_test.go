@@ -28,6 +28,9 @@ type night struct {
 func nights() map[string]night {
 	return map[string]night{
 		"dead-sweeper": deadSweeper(),
+		"poison-run":   poisonRun(),
+		"rotated-key":  rotatedKey(),
+		"wrong-cutoff": wrongCutoff(),
 	}
 }
 
@@ -46,8 +49,8 @@ func play(t *testing.T, name string, n night) {
 	parts, all := readPage(t, pagePath(name)), alarms(t)
 	began := time.Now()
 	w := begin(t, n)
+	last, happened := time.Now(), map[string]bool{} // when the world last began to do something
 	n.arrange(t, w)
-	last, happened := time.Now(), map[string]bool{} // when the world last did something
 	for i := range parts {
 		p := &parts[i]
 		switch a, known := all[p.name]; {

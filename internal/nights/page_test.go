@@ -39,7 +39,7 @@ type typed struct {
 // alarmText is a quotation, in its lines.
 type alarmText []string
 
-// The prompts of a shell: a command goes on in the lines with the second one.
+// The prompts of a shell: a command goes on in the lines with the second one, which nothing that is printed begins with.
 const (
 	prompt      = "$ "
 	furtherLine = "> "
@@ -105,7 +105,7 @@ func entriesOf(lines []string) ([]typed, error) {
 			entries = append(entries, typed{command: command})
 		case last < 0:
 			return nil, fmt.Errorf("a terminal begins with %q", prompt)
-		case strings.HasPrefix(line, furtherLine) && len(entries[last].printed) == 0 && strings.HasSuffix(entries[last].command, `\`):
+		case strings.HasPrefix(line, furtherLine) && len(entries[last].printed) == 0:
 			entries[last].command += "\n" + strings.TrimPrefix(line, furtherLine)
 		default:
 			entries[last].printed = append(entries[last].printed, line)

@@ -17,7 +17,8 @@ var varying = []struct {
 	{"times of the clock", regexp.MustCompile(`\b(?:2026-(?:09|1[0-2])|20(?:2[7-9]|[3-9]\d)-\d\d)-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z`), "TIME"},
 	{"ages and times to go", regexp.MustCompile(`\b(?:\d+d)?(?:\d+h)?(?:\d+m)?\d+s\b( ago\b)?|\b\d+d\d+h\b|\b\d+h\d+m\b|\b(?:\d+d|\d+h|\d+m)\b`), "AGE"},
 	{"rates", regexp.MustCompile(`\b\d+(?:\.\d+)?/s\b`), "RATE"},
-	{"ids that are made up: deliveries, leases, wakes, requests, versions", regexp.MustCompile(
+	{"ids of versions", regexp.MustCompile(`(^|[ ,"])[A-Za-z0-9_-]{32}([ ,"]|$)`), "${1}ID${2}"},
+	{"other ids that are made up, of deliveries, leases, wakes and requests", regexp.MustCompile(
 		`\bd-[a-z2-7]{26}\b|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{32}\b`), "ID"},
 	{"figures of time in log lines", regexp.MustCompile(`("(?:[a-z_]+_m?s|Timestamp|[A-Z][A-Za-z]*(?:Age|Latency))":)[0-9.e+-]+`), "${1}N"},
 	{"ports", regexp.MustCompile(`127\.0\.0\.1:\d+`), "127.0.0.1:PORT"},
@@ -44,19 +45,21 @@ func compared(printed []string) []string {
 func TestWhatIsComparedOfALine(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
-		"State       done since 2026-11-30T20:11:44Z (1s ago)":    "State  done since TIME (AGE)",
-		"expired_before 2026-08-30T00:00:00Z":                     "expired_before 2026-08-30T00:00:00Z",
-		"expires 2027-02-28T20:11:44Z (in 89d23h)":                "expires TIME (in AGE)",
-		"Delivery    d-rhvm7excblhpgaz3tgfuqa5ujb":                "Delivery  ID",
-		"From        delivery d-1, received":                      "From  delivery d-1, received",
-		"0 open, 1 failed, 0 recorded":                            "0 open, 1 failed, 0 recorded",
-		"Slices      3 in all, 3 in a row without progress":       "Slices  3 in all, 3 in a row without progress",
-		`"status":401,"age_s":12.5,"ack_latency_ms":1.9`:          `"status":401,"age_s":N,"ack_latency_ms":N`,
-		"Answer      401 rejected, at try 1":                      "Answer  401 rejected, at try 1",
-		"http://127.0.0.1:41061/":                                 "http://127.0.0.1:PORT/",
-		"`custody resume --scope warehouse:wh-17` lifts it":       "`custody resume --scope warehouse:wh-17` lifts it",
-		"2026-11-30T20:11:45Z pending, 0 deleted, scan 1":         "",
-		"cleanup.run/r-5 is done: 40 versions deleted, 0 refused": "cleanup.run/r-5 is done: 40 versions deleted, 0 refused",
+		"State       done since 2026-11-30T20:11:44Z (1s ago)":                                "State  done since TIME (AGE)",
+		"expired_before 2026-08-30T00:00:00Z":                                                 "expired_before 2026-08-30T00:00:00Z",
+		"expires 2027-02-28T20:11:44Z (in 89d23h)":                                            "expires TIME (in AGE)",
+		"Delivery    d-rhvm7excblhpgaz3tgfuqa5ujb":                                            "Delivery  ID",
+		"From        delivery d-1, received":                                                  "From  delivery d-1, received",
+		"0 open, 1 failed, 0 recorded":                                                        "0 open, 1 failed, 0 recorded",
+		"Slices      3 in all, 3 in a row without progress":                                   "Slices  3 in all, 3 in a row without progress",
+		`"status":401,"age_s":12.5,"ack_latency_ms":1.9`:                                      `"status":401,"age_s":N,"ack_latency_ms":N`,
+		"Answer      401 rejected, at try 1":                                                  "Answer  401 rejected, at try 1",
+		"Version     8TnAAR_jHA_depUG_QQ9tEt03rVt02af, 1 B":                                   "Version  ID, 1 B",
+		"Body        sha256 5c7bd16f25e954d983e2b7b311cd3d3a014af4c5b49f33ea640f67a398b8385c": "Body  sha256 5c7bd16f25e954d983e2b7b311cd3d3a014af4c5b49f33ea640f67a398b8385c",
+		"http://127.0.0.1:41061/":                                                             "http://127.0.0.1:PORT/",
+		"`custody resume --scope warehouse:wh-17` lifts it":                                   "`custody resume --scope warehouse:wh-17` lifts it",
+		"2026-11-30T20:11:45Z pending, 0 deleted, scan 1":                                     "",
+		"cleanup.run/r-5 is done: 40 versions deleted, 0 refused":                             "cleanup.run/r-5 is done: 40 versions deleted, 0 refused",
 	} {
 		if got := strings.Join(compared([]string{line}), "\n"); got != want {
 			t.Errorf("%s\n is compared as %s\n          want %s", line, got, want)

@@ -257,10 +257,11 @@ func soon(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// kill ends a function's processes as kill -9 does; Lambda starts others for the next events.
+// kill ends a function's processes as kill -9 does, and waits until that is known: Lambda starts others for the next events.
 func (w *world) kill(t *testing.T, function string) {
 	t.Helper()
-	for _, pid := range w.stack.Function(function).Processes() {
+	pids := w.stack.Function(function).Processes()
+	for _, pid := range pids {
 		p, err := os.FindProcess(pid)
 		if err == nil {
 			err = p.Kill()
@@ -269,4 +270,7 @@ func (w *world) kill(t *testing.T, function string) {
 			t.Logf("kill %s %d: %v", function, pid, err) // it has just ended by itself
 		}
 	}
+	soon(t, function+" has ended", func() bool {
+		return !slices.ContainsFunc(w.stack.Function(function).Processes(), func(pid int) bool { return slices.Contains(pids, pid) })
+	})
 }
