@@ -146,6 +146,15 @@ torture: ## Kill the functions' processes at random on the local stack: make tor
 bench-check: ## Check that requests, round trips, allocations, memory and sizes stay within their targets
 	CGO_ENABLED=0 $(GO) test -count=1 -timeout=$(TIMEOUT) ./internal/cmd/bench/check
 
+# Ten to fifteen minutes on two slow cores, and some more the first time, which builds rclone. The programs have the flags of the
+# functions, so that none is faster for how it was built. bench.out is not for git; README.md beside the program explains the table.
+BENCH := $(STATIC) $(GO) build $(STRIPPED) $(NORPC) -o bin/bench/
+.PHONY: bench
+bench: $(FUNCTIONS:%=bin/%/bootstrap) ## Measure beside s5cmd, rclone, boto3, AWS CLI: make bench VERSIONS=20000 ROUNDS=5 ONLY=speed,start
+	@mkdir -p bin/bench && $(BENCH) ./internal/cmd/bench ./internal/cmd/bench/bareloop ./internal/cmd/bench/barelambda
+	@GO=$(GO) exec bin/bench/bench $(if $(VERSIONS),-versions $(VERSIONS)) $(if $(ROUNDS),-rounds $(ROUNDS)) \
+	  $(if $(MEMORY),-memory $(MEMORY)) $(if $(ONLY),-only $(ONLY)) $(if $(OUT),-out $(OUT))
+
 # The go command fuzzes one target at a time. Targets are found, not listed; a package that cannot be built ends the run, since
 # it would otherwise have none. Inputs that only reach new code are cut down by so many tries at most: that alone would use
 # up the time of a target, a minute each.
