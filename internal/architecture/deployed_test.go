@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"custody/internal/config"
 	"custody/internal/deployed"
 	"custody/internal/telemetry"
 )
@@ -31,9 +32,13 @@ func TestTemplateHasWhatTheToolAsksAStackFor(t *testing.T) {
 	}
 	asked := 0
 	for _, file := range filesOf(t, "internal/cmd/custody") {
-		for _, m := range regexp.MustCompile(`(?:parameter|owner)\("(\w+)"\)`).FindAllStringSubmatch(readRoot(t, "internal/cmd/custody/"+file), -1) {
-			if asked++; tpl.Parameters[m[1]] == nil {
-				t.Errorf("%s asks for the parameter %s, which the template does not have", file, m[1])
+		for _, m := range regexp.MustCompile(`(?:parameter|setting)\("(\w+)"\)`).FindAllStringSubmatch(readRoot(t, "internal/cmd/custody/"+file), -1) {
+			name := m[1]
+			if setting, is := config.Lookup(name); is {
+				name = setting.Parameter()
+			}
+			if asked++; tpl.Parameters[name] == nil {
+				t.Errorf("%s asks for the parameter %s, which the template does not have", file, name)
 			}
 		}
 	}

@@ -21,6 +21,9 @@ type Sender struct {
 	// Patience is how long one try waits for its answer. The function answers within AckTimeout (5 s), and Lambda ends it
 	// after 10.
 	Patience time.Duration
+	// Change makes what travels of the body behind its signature, as somebody on the way would: to see that it is refused. Nil
+	// leaves it alone.
+	Change func(body []byte) []byte
 	// Transport sends one request; nil for [http.DefaultTransport].
 	Transport http.RoundTripper
 	// Now is the clock of the timestamps; nil for [time.Now].
@@ -116,7 +119,11 @@ const drained = 64 << 10
 // try sends one request. A redirect is not followed: signature and command are meant for this URL alone, and the function
 // never redirects.
 func (s Sender) try(ctx context.Context, d Delivery, headers map[string]string) Try {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL, bytes.NewReader(d.Body))
+	body := d.Body
+	if s.Change != nil {
+		body = s.Change(body)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL, bytes.NewReader(body))
 	if err != nil {
 		return Try{Err: err}
 	}

@@ -139,6 +139,23 @@ func TestSendRepeatsWithAFreshSignatureAndTheSameDelivery(t *testing.T) {
 	}
 }
 
+func TestABodyIsChangedBehindItsSignature(t *testing.T) {
+	t.Parallel()
+	change := func(s *producer.Sender) {
+		s.Change = func(body []byte) []byte { return append([]byte(" "), body...) }
+	}
+	r, got := play(t, signature.Timestamped{}, "key", change, "503 -", "401 rejected")
+	signed := signature.Timestamped{}.Sign(signature.NewKey("k1", "key", time.Time{}), "d-1", start().Add(got[1].at).Truncate(time.Second), []byte(`{"a":1}`))
+	if r.Status != 401 || len(got) != 2 || got[0].body != ` {"a":1}` || got[1].body != ` {"a":1}` {
+		t.Errorf("%+v after %+v", r, got)
+	}
+	for header, value := range signed {
+		if got[1].headers[strings.ToLower(header)] != value {
+			t.Errorf("%s is %s, of what was signed it is %s", header, got[1].headers[strings.ToLower(header)], value)
+		}
+	}
+}
+
 func TestHowLongSendWaits(t *testing.T) {
 	t.Parallel()
 	for sentence, c := range map[string]struct {

@@ -61,14 +61,14 @@ func (f *bucketFlags) bucket(tables *tableFlags) (bucketName, error) {
 }
 
 // setting is what the stack or the environment says of a setting, "" where neither does. As elsewhere, the stack goes first where
-// the command line names it.
+// the command line names it, with an empty one too.
 func (f *stackFlag) setting(variable string) string {
 	setting, _ := config.Lookup(variable)
-	of, _ := f.parameter(setting.Parameter())
-	if f.given != "" {
-		return firstOf(of, os.Getenv(variable))
+	of, known := f.parameter(setting.Parameter())
+	if value := os.Getenv(variable); value != "" && (f.given == "" || !known) {
+		return value
 	}
-	return firstOf(os.Getenv(variable), of)
+	return of
 }
 
 // sideBySide is how many requests about single versions are on their way, and a few more; the SDK keeps 10 connections.

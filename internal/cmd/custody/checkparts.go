@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -58,9 +57,9 @@ func (f *checkFlags) parts(s *session) (*operator.Check, error) {
 	c.Senders = &checkSender{flags: f, connection: s.connection, scheme: scheme, url: target}
 	objects := s.connection.objects()
 	c.Bucket = func(ctx context.Context) (retention.Bucket, error) {
-		return s3versions.New(objects, f.owner("BucketOwner"), time.Now).Bucket(ctx, bucket)
+		return s3versions.New(objects, f.tables.stack.setting("CUSTODY_BUCKET_OWNER"), time.Now).Bucket(ctx, bucket)
 	}
-	c.Reports = s3report.New(objects, reportBucket, f.owner("ReportBucketOwner"))
+	c.Reports = s3report.New(objects, reportBucket, f.tables.stack.setting("CUSTODY_REPORT_BUCKET_OWNER"))
 	canary := deployed.Canary{Objects: objects, Bucket: bucket, Function: localFunction, Lambda: lambda.NewFromConfig(s.connection.aws)}
 	if stack := f.tables.stack.read; stack != nil {
 		if canary.Function, err = stack.Output(deployed.OutputCleanupFunction); err != nil {
@@ -115,18 +114,8 @@ func (f *checkFlags) bucket() (string, error) {
 	return bucket, err
 }
 
-// owner is the account that a bucket must belong to, where the stack names one; else its own account, which is not looked up.
-func (f *checkFlags) owner(parameter string) string {
-	owner, _ := f.tables.stack.parameter(parameter)
-	return owner
-}
-
 func (f *checkFlags) scheme() (signature.Scheme, error) {
-	name, known := f.tables.stack.parameter("SignatureScheme")
-	if !known {
-		name = firstOf(os.Getenv(schemeVariable), signature.SchemeNames()[0])
-	}
-	scheme, err := signature.Named(name)
+	scheme, err := signature.Named(firstOf(f.tables.stack.setting(schemeVariable), signature.SchemeNames()[0]))
 	if err != nil {
 		return nil, usagef("%w; %s or the stack's SignatureScheme names it", err, schemeVariable)
 	}
@@ -136,13 +125,8 @@ func (f *checkFlags) scheme() (signature.Scheme, error) {
 // minObjectAge is the stack's. Where it is not known, the template's default is as long as any that it could be meant with.
 func (f *checkFlags) minObjectAge() (time.Duration, error) {
 	const variable = "CUSTODY_MIN_OBJECT_AGE"
-	text, known := f.tables.stack.parameter("MinObjectAge")
-	if !known {
-		text = os.Getenv(variable)
-	}
-	if setting, has := config.Lookup(variable); text == "" && has {
-		text = setting.Default
-	}
+	setting, _ := config.Lookup(variable)
+	text := firstOf(f.tables.stack.setting(variable), setting.Default)
 	age, err := time.ParseDuration(text)
 	if err != nil {
 		return 0, usagef("%s is %q, must be a duration such as 24h", variable, text)
@@ -212,9 +196,9 @@ const (
 	checkPatience = 15 * time.Second
 )
 
-func (s *checkSender) sender(tries int, transport http.RoundTripper) producer.Sender {
+func (s *checkSender) sender(tries int, change func([]byte) []byte) producer.Sender {
 	return producer.Sender{Signer: producer.Signer{Scheme: s.scheme, Key: s.key}, URL: s.url, Tries: tries, Within: time.Minute,
-		Patience: checkPatience, Transport: transport}
+		Patience: checkPatience, Change: change}
 }
 
 // Send implements operator's senders.
@@ -222,9 +206,10 @@ func (s *checkSender) Send(ctx context.Context, id string, body []byte) (operato
 	return answered(s.sender(checkTries, nil).Send(ctx, producer.Delivery{ID: id, Body: body}))
 }
 
-// Forge implements operator's senders. The byte is changed behind the signature, as somebody on the way would.
+// Forge implements operator's senders. One space more in front of the body is the same JSON, and other bytes than were signed.
 func (s *checkSender) Forge(ctx context.Context, id string, body []byte) (operator.CheckAnswer, error) {
-	return answered(s.sender(1, changed{}).Send(ctx, producer.Delivery{ID: id, Body: body}))
+	forgery := s.sender(1, func(body []byte) []byte { return append([]byte(" "), body...) })
+	return answered(forgery.Send(ctx, producer.Delivery{ID: id, Body: body}))
 }
 
 func answered(r producer.Result, err error) (operator.CheckAnswer, error) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 	"custody/internal/inbox"
 	"custody/internal/localaws"
 	"custody/internal/localaws/lambda"
+	"custody/internal/producer"
 	"custody/internal/signature"
 )
 
@@ -40,7 +42,7 @@ type story struct {
 
 	stack    *localaws.Stack
 	store    *dynamostore.Store
-	producer producer
+	producer producer.Sender
 	cutoff   time.Time
 	written  []version
 
@@ -102,7 +104,10 @@ func (s *story) start(ctx context.Context) (err error) {
 	}
 	s.store = dynamostore.New(s.stack.DynamoDB(), s.stack.Setting("CUSTODY_TABLE"))
 	id, key := s.stack.SigningKey()
-	s.producer = producer{url: s.stack.URL(), key: signature.NewKey(id, key, time.Time{})}
+	s.producer = producer.Sender{
+		Signer: producer.Signer{Scheme: signature.Timestamped{}, Key: signature.NewKey(id, key, time.Time{})},
+		URL:    s.stack.URL(), Tries: 1, Within: time.Minute, Patience: 15 * time.Second,
+	}
 	for _, name := range localaws.FunctionNames() {
 		fmt.Fprintf(s.out, "     %-8s process %v\n", name, s.stack.Function(name).Processes())
 	}
@@ -153,23 +158,25 @@ var runKey = inbox.RunKey{Type: "cleanup.run", Key: runID}
 // deliver pushes the command: once, once again, and with one byte changed.
 func (s *story) deliver(ctx context.Context) error {
 	s.say("3. Push a signed delivery: clean up warehouse %s, everything that expired before %s", warehouse, s.cutoff.Format(time.DateOnly))
-	body := s.producer.command(runID, s.cutoff)
+	body := fmt.Appendf(nil, `{"type":"cleanup.run","run_id":%q,"warehouse_id":%q,"expired_before":%q}`, runID, warehouse, s.cutoff.Format(time.RFC3339))
+	elsewhere := func(body []byte) []byte { return bytes.Replace(body, []byte(warehouse), []byte("wh-18"), 1) } // one byte is another
 	for _, push := range []struct {
 		what, id string
-		changed  []byte
+		change   func([]byte) []byte
 		status   int
-		outcome  string
+		outcome  inbox.Outcome
 	}{
 		{"the delivery", "d-1", nil, http.StatusNoContent, "accepted"},
 		{"the same delivery again", "d-1", nil, http.StatusNoContent, "already_processed"},
 		{"the same command under another delivery id", "d-2", nil, http.StatusNoContent, "already_processed"},
-		{"a delivery whose bytes were changed on the way", "d-3", tampered(body), http.StatusUnauthorized, "rejected"},
+		{"a delivery whose bytes were changed on the way", "d-3", elsewhere, http.StatusUnauthorized, "rejected"},
 	} {
-		status, outcome, err := s.producer.send(ctx, push.id, body, push.changed)
+		s.producer.Change = push.change
+		r, err := s.producer.Send(ctx, producer.Delivery{ID: push.id, Body: body})
 		if err != nil {
 			return err
 		}
-		if err := s.check(status == push.status && outcome == push.outcome, "%s: %d %s", push.what, status, outcome); err != nil {
+		if err := s.check(r.Status == push.status && r.Outcome == push.outcome, "%s: %s", push.what, r.Try); err != nil {
 			return err
 		}
 	}
