@@ -74,35 +74,49 @@ func parse(body []byte) (*fields, error) {
 	if !startsObject(body) {
 		return nil, broken("a JSON object")
 	}
-	dec := jsontext.NewDecoder(bytes.NewBuffer(body)) // of a Buffer, it reads the bytes where they are
-	f, err := readMembers(dec, body)
-	if err != nil {
-		return nil, broken(syntaxRule(err))
+	p := payload{body: body}
+	err := json.Unmarshal(body, &p) // rather than a decoder of our own: it has one at hand
+	switch {
+	case p.err != nil:
+		return nil, broken(syntaxRule(p.err))
+	case err != nil:
+		return nil, broken(fmt.Sprintf("one JSON object and nothing behind it, but something follows byte %d", p.end))
 	}
-	end := dec.InputOffset()
-	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, broken(fmt.Sprintf("one JSON object and nothing behind it, but something follows byte %d", end))
-	}
+	f := &fields{members: p.members}
 	if err := f.refuseCaseTwins(); err != nil {
 		return nil, err
 	}
 	return f, nil
 }
 
+// payload is how the JSON library is handed what reads the members.
+type payload struct {
+	body    []byte
+	members []member
+	end     int64 // of the object
+	err     error // in the object, as it was before the library wraps it
+}
+
 // usualMembers is room for what senders send: a list that does not grow costs a delivery less.
 const usualMembers = 24
 
-// readMembers reads the object that the decoder stands before. The values are parts of the body.
-func readMembers(dec *jsontext.Decoder, body []byte) (*fields, error) {
-	text := string(body) // for the names, all at once
+// UnmarshalJSONFrom reads the object that the decoder stands before. The values are parts of the body.
+func (p *payload) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	p.err = p.read(dec)
+	p.end = dec.InputOffset()
+	return p.err
+}
+
+func (p *payload) read(dec *jsontext.Decoder) error {
 	if _, err := dec.ReadToken(); err != nil {
-		return nil, err
+		return err
 	}
-	f := &fields{members: make([]member, 0, usualMembers)}
+	text := string(p.body) // for the names, all at once
+	p.members = make([]member, 0, usualMembers)
 	for dec.PeekKind() != '}' {
 		quoted, err := dec.ReadValue()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		end := int(dec.InputOffset())
 		name := text[end-len(quoted)+1 : end-1]
@@ -111,13 +125,13 @@ func readMembers(dec *jsontext.Decoder, body []byte) (*fields, error) {
 		}
 		value, err := dec.ReadValue()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		end = int(dec.InputOffset())
-		f.members = append(f.members, member{name, body[end-len(value) : end]})
+		p.members = append(p.members, member{name, p.body[end-len(value) : end]})
 	}
 	_, err := dec.ReadToken()
-	return f, err
+	return err
 }
 
 func startsObject(body []byte) bool {
