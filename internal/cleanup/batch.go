@@ -12,10 +12,9 @@ import (
 const (
 	// holdsMaxAge is how old the holds may be that a delete request rests on (invariant I2).
 	holdsMaxAge = 5 * time.Second
-	// batchTries bounds how often the versions of one batch are sent that S3 asked to send again. With the pauses between
-	// them that is some seconds; what is still refused then parks the run.
+	// batchTries is how often in a row a batch is tried of which nothing goes. With the pauses between the tries that is some
+	// seconds; what has not gone by then parks the run.
 	batchTries = 6
-	firstPause = 100 * time.Millisecond // doubled with each try, with full jitter
 )
 
 // settled is what became of one candidate.
@@ -50,28 +49,63 @@ type batchResult struct {
 }
 
 // deleteBatch decides each version by the holds as they are now and deletes what may go. Versions that S3 asks to send again
-// are decided again, by holds that are read again.
+// are decided again, by holds that are read again: at the pace of all deleters where S3 asks to slow down, which ends when nothing
+// goes through any more, and after a pause of their own otherwise.
 func (s *slice) deleteBatch(ctx context.Context, b batch) batchResult {
 	var result batchResult
-	pause := firstPause
+	pause, vain := firstPause, 0
 	for try := 1; ; try++ {
+		began, ok := s.pace.wait(ctx, s.closing, len(b.items))
+		if !ok {
+			result.err = s.unbegun(ctx, result.err)
+			return result
+		}
 		r := round{slice: s, batch: b, try: try}
 		err := r.decideAndDelete(ctx)
 		result.settled = append(result.settled, r.done...)
+		s.pace.went(len(r.done))
 		result.uncertain = result.uncertain || r.unanswered
 		switch {
 		case err == nil && len(r.again) == 0:
+			result.err = nil
 			return result
 		case err == nil:
 			b.items = r.again
 			err = r.leftOver()
 		}
-		if try == batchTries || r.last || !worthRepeating(err) || !rest(ctx, s.Jitter(pause)) {
-			result.err = err
+		result.err = err
+		if r.last || !worthRepeating(err) {
 			return result
 		}
-		pause *= 2
+		if len(r.done) > 0 {
+			vain = 0
+		}
+		slow := inbox.CategoryOf(err) == inbox.CategoryThrottled
+		if slow && s.pace.slower(began) {
+			return result
+		}
+		// A request that is refused as a whole says nothing of its versions: it was its turn at the wrong time.
+		if whole := slow && len(r.again) == 0; !whole {
+			vain++
+		}
+		if vain == batchTries || !slow && !rest(ctx, s.closing, s.Jitter(pause)) {
+			return result
+		}
+		if !slow {
+			pause *= 2
+		}
 	}
+}
+
+// unbegun is why a batch was not tried, or not again: never nil, since its versions are not settled.
+func (s *slice) unbegun(ctx context.Context, before error) error {
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case before != nil:
+		return before
+	}
+	return inbox.Failed(inbox.CategoryThrottled, errors.New("S3 asked to slow down, and the slice ended before the turn of this batch"))
 }
 
 // worthRepeating: a permanent error stays, and the emergency brake is not waited out inside a slice.
@@ -80,11 +114,14 @@ func worthRepeating(err error) bool {
 	return !c.Permanent() && c != inbox.CategoryStopped && !errors.Is(err, errRunMovedOn)
 }
 
-func rest(ctx context.Context, d time.Duration) bool {
+// rest waits; false when ctx or the slice ended before.
+func rest(ctx context.Context, closing <-chan struct{}, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-ctx.Done():
+		return false
+	case <-closing:
 		return false
 	case <-t.C:
 		return true

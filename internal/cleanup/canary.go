@@ -24,7 +24,7 @@ var errNoCanary = errors.New("not the key of a canary: it must be " + inbox.Cana
 func (w *Worker) Canary(ctx context.Context, bucket, key string) inbox.Canary {
 	began := w.now()
 	c := &canary{answer: inbox.Canary{Key: key, Versions: []inbox.CanaryVersion{}}}
-	c.slice = &slice{Worker: w, began: began, token: w.newID()}
+	c.slice = w.newSlice(began)
 	c.answer.Outcome = c.outcome(c.work(ctx, bucket))
 	c.answer.Duration = w.now().Sub(began)
 	return c.answer

@@ -32,7 +32,8 @@ func (w *Worker) record(ctx context.Context, r events.DynamoDBEventRecord) inbox
 	if err != nil {
 		return inbox.SliceSummary{Record: r.EventID, Outcome: inbox.SliceDropped, Problem: err.Error()}
 	}
-	s := &slice{Worker: w, began: began, token: w.newID(), summary: inbox.SliceSummary{Record: wake.identity, Run: wake.run}}
+	s := w.newSlice(began)
+	s.summary = inbox.SliceSummary{Record: wake.identity, Run: wake.run}
 	s.summary.Outcome = s.do(ctx, wake)
 	s.summary.Duration = w.now().Sub(began)
 	return s.summary

@@ -99,10 +99,11 @@ func over(timer <-chan time.Time) bool {
 	}
 }
 
-// halt stops new work at the first reason.
+// halt stops new work at the first reason, and with it the slice.
 func (c *scan) halt(why error) {
-	if c.stop == nil {
+	if c.stop == nil && why != nil {
 		c.stop = why
+		close(c.closing)
 	}
 }
 

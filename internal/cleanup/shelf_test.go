@@ -23,6 +23,7 @@ import (
 type shelf struct {
 	page, remove time.Duration // what a call takes
 	hang         string        // a prefix whose listing never answers
+	limit        *limit        // how many versions may go a second; nil for any number
 
 	mu     sync.Mutex
 	series map[string]*series // by prefix
@@ -123,10 +124,20 @@ func (s *shelf) Delete(ctx context.Context, _ string, vs []retention.Version, _ 
 	if err := s.take(ctx, "delete", s.remove); err != nil {
 		return nil, err
 	}
+	granted := len(vs)
+	if s.limit != nil {
+		if granted = s.limit.grant(vs); granted == 0 {
+			return nil, inbox.Failed(inbox.CategoryThrottled, errSlowDown)
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	fates := make([]retention.Fate, len(vs))
 	for i, v := range vs {
+		if i >= granted {
+			fates[i] = retention.Fate{Kind: retention.FateTransient, Code: "SlowDown"}
+			continue
+		}
 		prefix := v.Key[:strings.LastIndex(v.Key, "/")+1]
 		n := number(prefix, v.Key)
 		word, bit := &s.series[prefix].gone[n/64], uint64(1)<<(n%64)

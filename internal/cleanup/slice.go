@@ -20,13 +20,21 @@ type slice struct {
 	ask       retention.Ask // which marks of a version are read
 	versioned bool          // versioning was enabled before anything was listed, see readFacts
 	ledger    *ledger
-	movedOn   atomic.Bool // a write was refused: batches on their way begin no further request
-	renewedAt time.Time   // when the lease was last written
-	started   mark        // where the slice began: beyond it there is progress
-	written   mark        // what the last checkpoint wrote
-	attempts  int         // as it stands in the item
+	pace      pace
+	closing   chan struct{} // closed when nothing new is started, and nothing is tried again
+	movedOn   atomic.Bool   // a write was refused: batches on their way begin no further request
+	renewedAt time.Time     // when the lease was last written
+	started   mark          // where the slice began: beyond it there is progress
+	written   mark          // what the last checkpoint wrote
+	attempts  int           // as it stands in the item
 	summary   inbox.SliceSummary
 	tell      Listener // who is told of each decision; nil but for a survey
+}
+
+func (w *Worker) newSlice(began time.Time) *slice {
+	return &slice{
+		Worker: w, began: began, token: w.newID(), pace: pace{now: w.now, jitter: w.Jitter}, closing: make(chan struct{}),
+	}
 }
 
 // mark is how far a write went, to tell progress from repetition.

@@ -37,7 +37,8 @@ func (s *Survey) Each(ctx context.Context, scope string, sel inbox.Selection, te
 	released := &unbraked{holds: s.holds, now: s.now}
 	w := New(nowhere{}, released, unable{s.versions}, s.settings, s.now, func() string { return "" })
 	run := inbox.Run{Scope: scope, Selection: sel, Mode: inbox.ModeDryRun, Place: inbox.StartPlace()}
-	one := &slice{Worker: w, began: s.now(), run: run, ledger: newLedger(run.Place, run.Counters), tell: tell}
+	one := w.newSlice(s.now())
+	one.run, one.ledger, one.tell = run, newLedger(run.Place, run.Counters), tell
 	if err := one.checkBucket(ctx); err != nil {
 		return false, err
 	}

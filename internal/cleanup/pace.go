@@ -1,0 +1,111 @@
+package cleanup
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+const (
+	// firstPause follows a round in which nothing went. It doubles with each further one in a row, up to lastPause.
+	firstPause = 100 * time.Millisecond
+	lastPause  = 3200 * time.Millisecond
+	// refusals is how many such rounds in a row, of all deleters, end the slice: some ten seconds.
+	refusals = 8
+	// leastRate is how many versions a second are sent at least: a batch every three seconds or so.
+	leastRate = 300
+	// growth is how much faster deletions become with each second, in versions a second. What grows by a constant and falls by a share
+	// comes out even between several runs under one limit (AIMD).
+	growth = 200
+)
+
+// pace is the one brake of all deleters of a slice. S3 takes some 3,500 deletes a second under a prefix and answers SlowDown beyond
+// that (userguide, optimizing-performance). Deleters that backed off one by one would each find that out anew, and the one that
+// had waited longest would go on waiting.
+//
+// The first answer that asks to slow down sets a rate, which is what went through until then. From there on the rounds of all
+// deleters begin one behind the other, in the order in which they asked for it, so far apart that the rate is kept. It grows with
+// time, and a further answer of that kind lowers it, once for all rounds that were on their way then.
+type pace struct {
+	now    func() time.Time
+	jitter func(time.Duration) time.Duration
+
+	mu      sync.Mutex
+	rate    float64   // versions a second; 0 while nothing asked to slow down
+	raised  time.Time // up to when the rate has grown
+	turn    time.Time // when the next round may begin
+	since   time.Time // when the count below began: at the first round, and anew with each answer that lowered the rate
+	through int       // versions that went through since
+	refused int       // answers in a row that asked to slow down, with nothing going through between them
+}
+
+// wait waits for the turn of a round over n versions, and returns when it begins; false when ctx or the slice ended before.
+func (p *pace) wait(ctx context.Context, closing <-chan struct{}, n int) (began time.Time, ok bool) {
+	if d := p.reserve(n); d > 0 && !rest(ctx, closing, d) {
+		return time.Time{}, false
+	}
+	return p.now(), true
+}
+
+// reserve takes the next turn and returns how far away it is.
+func (p *pace) reserve(n int) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.now()
+	if p.since.IsZero() {
+		p.since = now
+	}
+	if p.rate == 0 {
+		return 0
+	}
+	p.rate += growth * now.Sub(p.raised).Seconds()
+	p.raised = now
+	if p.turn.Before(now) {
+		p.turn = now
+	}
+	wait := p.turn.Sub(now)
+	p.turn = p.turn.Add(p.some(time.Duration(float64(n) / p.rate * float64(time.Second))))
+	return wait
+}
+
+// some is about d: what several runs wait under one limit must not keep them in step.
+func (p *pace) some(d time.Duration) time.Duration { return d*3/4 + p.jitter(d/2) }
+
+// went takes in that n versions of a round went through.
+func (p *pace) went(n int) {
+	if n == 0 {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.through += n
+	p.refused = 0
+}
+
+// slower takes in that a round was asked to slow down. It reports whether that has happened so often in a row that nothing can be
+// expected within this slice.
+func (p *pace) slower(began time.Time) (hopeless bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if began.Before(p.since) { // it was on its way when the rate was last lowered, and says nothing new
+		return false
+	}
+	now := p.now()
+	p.rate = max(p.lowered(now.Sub(p.since)), leastRate)
+	p.turn = now.Add(p.some(min(firstPause<<p.refused, lastPause)))
+	p.since, p.raised, p.through = now, now, 0
+	p.refused++
+	return p.refused >= refusals
+}
+
+// lowered is a rate below the one that was too high: a little less than what went through in the time, and where nothing did, half.
+func (p *pace) lowered(in time.Duration) float64 {
+	if p.through == 0 {
+		return p.rate / 2
+	}
+	measured := float64(p.through) / max(in, firstPause).Seconds()
+	if p.rate > 0 {
+		measured = min(measured, p.rate)
+	}
+	return measured * 7 / 8
+}
