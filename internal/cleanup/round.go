@@ -175,6 +175,6 @@ func (s *slice) readFacts(ctx context.Context, batch []candidate) (retention.Fac
 	if retention.Stopped(held, f.Now) {
 		return f, inbox.Failed(inbox.CategoryStopped, fmt.Errorf("the emergency brake is on for %s", s.run.Scope))
 	}
-	f.Holds = held
+	f.Holds = retention.NewCover(held, f.Now)
 	return f, nil
 }

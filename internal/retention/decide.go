@@ -6,7 +6,7 @@ import "time"
 type Facts struct {
 	Cutoff time.Time // the run's, as it was stored; never recomputed
 	Now    time.Time // when the holds were read
-	Holds  []Hold    // of the run's scope and for all
+	Holds  Cover     // of the run's scope and for all, by that time
 	// VersioningEnabled says whether the bucket's versioning is Enabled now. It matters for null versions alone.
 	VersioningEnabled bool
 	// Marks is what the version's own tags and locks say, as they were read before the holds.
@@ -35,7 +35,7 @@ func Decide(v Version, f Facts) Decision {
 	case v.ID == NullID && !f.VersioningEnabled:
 		return keep(ReasonNullVersion)
 	}
-	if reason, held := heldBy(v.Key, f); held {
+	if reason := f.Holds.of(v.Key); reason != "" {
 		return keep(reason)
 	}
 	if reason, marked := f.Marks.keeps(f.Now); marked {
@@ -53,21 +53,6 @@ func Expired(v Version, cutoff time.Time) bool {
 	return !v.LastModified.IsZero() && v.LastModified.Before(cutoff)
 }
 
-// heldBy is the reason of a hold that covers the key. The strictest word wins where several do, so that counts do not depend
-// on the order of the rows.
-func heldBy(key string, f Facts) (Reason, bool) {
-	best, held := Reason(""), false
-	for _, h := range f.Holds {
-		if !h.InForce(f.Now) || !h.Covers(key) {
-			continue
-		}
-		if !held || rank(h.Reason) < rank(best) {
-			best, held = h.Reason, true
-		}
-	}
-	return best, held
-}
-
 // keeps is the reason that the version itself gives to stay.
 func (m Marks) keeps(now time.Time) (Reason, bool) {
 	switch {
@@ -79,21 +64,4 @@ func (m Marks) keeps(now time.Time) (Reason, bool) {
 		return ReasonTag, true
 	}
 	return "", false
-}
-
-func rank(r Reason) int {
-	switch r {
-	case ReasonStop:
-		return 0
-	case ReasonLegalHold:
-		return 1
-	case ReasonDisputeEvidence:
-		return 2
-	case ReasonActiveManifest:
-		return 3
-	case ReasonUnreadableHold:
-		return 4
-	default:
-		return 5
-	}
 }

@@ -31,7 +31,7 @@ func TestDecide(t *testing.T) {
 	remove := retention.Decision{Delete: true}
 	now := cutoff.Add(24 * time.Hour)
 	hold := func(h retention.Hold) retention.Facts {
-		return retention.Facts{Cutoff: cutoff, Now: now, VersioningEnabled: true, Holds: []retention.Hold{h}}
+		return retention.Facts{Cutoff: cutoff, Now: now, VersioningEnabled: true, Holds: retention.NewCover([]retention.Hold{h}, now)}
 	}
 	marked := func(m retention.Marks) retention.Facts {
 		return retention.Facts{Cutoff: cutoff, Now: now, VersioningEnabled: true, Marks: m}
@@ -97,6 +97,8 @@ func TestDecide(t *testing.T) {
 		"a retention period keeps it up to its last second": {
 			expired(nil), marked(retention.Marks{RetainUntil: now.Add(time.Second)}), keep(retention.ReasonLockRetention)},
 		"a retention period is over at its end": {expired(nil), marked(retention.Marks{RetainUntil: now}), remove},
+		"a hold without a reason keeps, too": {
+			expired(nil), hold(retention.Hold{}), keep(retention.ReasonUnreadableHold)},
 		"a brake keeps everything": {
 			expired(nil), hold(retention.Hold{Reason: retention.ReasonStop}), keep(retention.ReasonStop)},
 	}
@@ -115,7 +117,7 @@ func TestTheReasonDoesNotDependOnTheOrderOfTheHolds(t *testing.T) {
 	holds := []retention.Hold{{Reason: retention.ReasonOther}, {Reason: retention.ReasonLegalHold}, {Reason: retention.ReasonActiveManifest}}
 	facts := retention.Facts{Cutoff: cutoff, Now: cutoff, VersioningEnabled: true}
 	for range len(holds) {
-		facts.Holds = holds
+		facts.Holds = retention.NewCover(holds, facts.Now)
 		if diff := cmp.Diff(keep(retention.ReasonLegalHold), retention.Decide(expired(nil), facts)); diff != "" {
 			t.Errorf("decision (-want +got):\n%s", diff)
 		}

@@ -42,23 +42,33 @@ func someHolds() *rapid.Generator[retention.Hold] {
 	})
 }
 
-func someFacts() *rapid.Generator[retention.Facts] {
-	return rapid.Custom(func(t *rapid.T) retention.Facts {
-		return retention.Facts{
+// given is facts before the holds are taken in.
+type given struct {
+	retention.Facts
+	rows []retention.Hold
+}
+
+func (g given) facts() retention.Facts {
+	g.Holds = retention.NewCover(g.rows, g.Now)
+	return g.Facts
+}
+
+func someFacts() *rapid.Generator[given] {
+	return rapid.Custom(func(t *rapid.T) given {
+		return given{rows: rapid.SliceOfN(someHolds(), 0, 5).Draw(t, "holds"), Facts: retention.Facts{
 			Cutoff: cutoff, Now: cutoff,
-			Holds:             rapid.SliceOfN(someHolds(), 0, 3).Draw(t, "holds"),
 			VersioningEnabled: rapid.Bool().Draw(t, "enabled"), OthersStay: rapid.Bool().Draw(t, "others stay"),
 			Marks: retention.Marks{
 				TagHold: rapid.IntRange(0, 3).Draw(t, "tag") == 3, LegalHold: rapid.IntRange(0, 3).Draw(t, "lock") == 3,
 				RetainUntil: rapid.SampledFrom([]time.Time{{}, cutoff, cutoff.Add(-time.Second), cutoff.Add(time.Second)}).Draw(t, "until"),
 			},
-		}
+		}}
 	})
 }
 
 // mayGo is the rule in other words, as a list of everything that must be true at once.
-func mayGo(v retention.Version, f retention.Facts) bool {
-	for _, h := range f.Holds {
+func mayGo(v retention.Version, f given) bool {
+	for _, h := range f.rows {
 		over := !h.ExpiresAt.IsZero() && h.ExpiresAt.Compare(f.Now) <= 0
 		exact, below, all := h.Key == v.Key, h.Prefix != "" && strings.Index(v.Key, h.Prefix) == 0, h.Key == "" && h.Prefix == ""
 		if !over && (exact || below || all) {
@@ -77,7 +87,7 @@ func TestWhatMayGoGoesAndEverythingElseHasAReason(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		for range 20 { // a decision is cheap
 			v, f := versions().Draw(rt, "version"), someFacts().Draw(rt, "facts")
-			d := retention.Decide(v, f)
+			d := retention.Decide(v, f.facts())
 			if want := mayGo(v, f); d.Delete != want || want == (d.Reason != "") {
 				rt.Fatalf("%+v of %+v by %+v, want it to go: %v", d, v, f, want)
 			}
@@ -91,10 +101,10 @@ func TestAFurtherReasonNeverLetsAVersionGo(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		for range 20 {
 			v, f := versions().Draw(rt, "version"), someFacts().Draw(rt, "facts")
-			before := retention.Decide(v, f)
+			before := retention.Decide(v, f.facts())
 			switch rapid.IntRange(0, 3).Draw(rt, "what comes") {
 			case 0:
-				f.Holds = append(f.Holds, someHolds().Draw(rt, "hold"))
+				f.rows = append(f.rows, someHolds().Draw(rt, "hold"))
 			case 1:
 				f.Marks.TagHold = true
 			case 2:
@@ -102,7 +112,7 @@ func TestAFurtherReasonNeverLetsAVersionGo(t *testing.T) {
 			case 3:
 				f.OthersStay = true
 			}
-			if after := retention.Decide(v, f); after.Delete && !before.Delete {
+			if after := retention.Decide(v, f.facts()); after.Delete && !before.Delete {
 				rt.Fatalf("%+v stayed for %s and goes by more reasons: %+v", v, before.Reason, f)
 			}
 		}
@@ -112,17 +122,17 @@ func TestAFurtherReasonNeverLetsAVersionGo(t *testing.T) {
 func TestOfSeveralReasonsTheOneThatBindsMostIsCounted(t *testing.T) {
 	t.Parallel()
 	now := cutoff.Add(time.Hour)
-	all := retention.Facts{
+	all := given{Facts: retention.Facts{
 		Cutoff: cutoff, Now: now, OthersStay: true,
-		Holds: []retention.Hold{{Reason: retention.ReasonOther}, {Reason: retention.ReasonDisputeEvidence}, {Reason: retention.ReasonStop},
-			{Reason: retention.ReasonActiveManifest}, {Reason: retention.ReasonUnreadableHold}, {Reason: retention.ReasonLegalHold}},
 		Marks: retention.Marks{TagHold: true, LegalHold: true, RetainUntil: now.Add(time.Hour)},
+	}, rows: []retention.Hold{{Reason: retention.ReasonOther}, {Reason: retention.ReasonDisputeEvidence}, {Reason: retention.ReasonStop},
+		{Reason: retention.ReasonActiveManifest}, {Reason: retention.ReasonUnreadableHold}, {Reason: retention.ReasonLegalHold}},
 	}
 	v := expired(func(v *retention.Version) { v.ID, v.Currency = retention.NullID, retention.Current })
 	without := func(r retention.Reason) {
-		for i, h := range all.Holds {
+		for i, h := range all.rows {
 			if h.Reason == r {
-				all.Holds = append(append([]retention.Hold{}, all.Holds[:i]...), all.Holds[i+1:]...)
+				all.rows = append(append([]retention.Hold{}, all.rows[:i]...), all.rows[i+1:]...)
 				return
 			}
 		}
@@ -143,12 +153,12 @@ func TestOfSeveralReasonsTheOneThatBindsMostIsCounted(t *testing.T) {
 		{retention.ReasonTag, func() { all.Marks.TagHold = false }},
 		{retention.ReasonCurrentOverKept, func() { all.OthersStay = false }},
 	} {
-		if got := retention.Decide(v, all); got != keep(step.want) {
+		if got := retention.Decide(v, all.facts()); got != keep(step.want) {
 			t.Errorf("decision %+v, want it kept for %s", got, step.want)
 		}
 		step.drop()
 	}
-	if got := retention.Decide(v, all); !got.Delete {
+	if got := retention.Decide(v, all.facts()); !got.Delete {
 		t.Errorf("decision %+v without a reason", got)
 	}
 }
