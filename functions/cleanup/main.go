@@ -29,7 +29,8 @@ func main() {
 		tel.StartupError(err)
 		os.Exit(1)
 	}
-	aws, err := awsconfig.LoadDefaultConfig(context.Background(), awsconfig.WithHTTPClient(s3versions.HTTPClient()))
+	aws, err := awsconfig.LoadDefaultConfig(context.Background(),
+		awsconfig.WithHTTPClient(s3versions.HTTPClient(settings.DeleteConcurrency)))
 	if err != nil {
 		tel.StartupError(err)
 		os.Exit(1)
@@ -41,7 +42,7 @@ func main() {
 	worker := cleanup.New(
 		dynamostore.New(db, settings.Table),
 		dynamostore.NewHolds(db, settings.HoldsTable, tel.Logger()),
-		s3versions.New(objects, settings.BucketOwner, time.Now),
+		s3versions.New(objects, settings.BucketOwner, time.Now).Batches(settings.DeleteConcurrency),
 		cleanup.Settings{
 			DeleteScopes: settings.DeleteScopes, CheckTags: settings.CheckTags, DeleteConcurrency: settings.DeleteConcurrency,
 			SliceBudget: settings.SliceBudget, LeaseDuration: settings.LeaseDuration,

@@ -97,7 +97,7 @@ func TestDocsScaleReckonsRightly(t *testing.T) {
 	batches, batch := number("template.yaml", "DeleteConcurrency"), number("internal/s3versions/delete.go", "MaxDelete")
 	const billion = 1e9
 	lanes := 4 * number("template.yaml", "CleanupMapping.ParallelizationFactor")
-	tags := number("internal/s3versions/singles.go", "singles") / 0.02
+	tags := batches * number("internal/s3versions/singles.go", "singles") / 0.02
 	want := map[string]string{
 		"slices at once":                                 spelt(lanes),
 		"short runs a second, 2 s each":                  spelt(lanes / 2),

@@ -21,7 +21,8 @@ type Client struct {
 // New makes a client. Every request carries the owner as a condition, unless it is empty: a bucket name that changed hands
 // is then refused by S3 itself. The clock is the one that the holds' age is measured by.
 func New(client *s3.Client, owner string, now func() time.Time) *Client {
-	return &Client{s3: s3.New(client.Options(), legible), owner: owner, now: now, slots: make(chan struct{}, singles)}
+	c := &Client{s3: s3.New(client.Options(), legible), owner: owner, now: now}
+	return c.Batches(DefaultBatches)
 }
 
 func (c *Client) expectedOwner() *string {

@@ -20,7 +20,10 @@ import (
 	"custody/internal/s3versions"
 )
 
-const atOnce = 32 // requests about single versions that one client makes at once
+const (
+	perBatch = 8                                    // requests about single versions that are made at once for each batch
+	atOnce   = perBatch * s3versions.DefaultBatches // and by a client to which nothing was said
+)
 
 // many are versions that are there, enough for several rounds.
 func many(n int) []retention.Version {
@@ -35,32 +38,46 @@ const noTags = "<Tagging><TagSet></TagSet></Tagging>"
 
 func TestAsManyVersionsAreAskedAtOnceAsTheClientHasSlots(t *testing.T) {
 	t.Parallel()
-	var flying, most atomic.Int64
-	full := make(chan struct{}) // closed when all slots are taken
-	sdk := clientOf(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		n := flying.Add(1)
-		defer flying.Add(-1)
-		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
-		}
-		if n == atOnce {
-			close(full)
-		}
-		<-full
-		_, _ = w.Write([]byte(noTags))
-	}))
-	c := s3versions.New(sdk, "", time.Now)
-	var batches errgroup.Group
-	for range 4 { // batches that work side by side share the slots
-		batches.Go(func() error {
-			_, err := c.Marks(t.Context(), bucket, many(16), tagsAlone)
-			return err
+	for name, tt := range map[string]struct {
+		set  func(*s3versions.Client)
+		want int64
+	}{
+		"for four batches, where nothing is set": {func(*s3versions.Client) {}, atOnce},
+		"for one batch":                          {func(c *s3versions.Client) { c.Batches(1) }, perBatch},
+		"for sixteen batches":                    {func(c *s3versions.Client) { c.Batches(16) }, 16 * perBatch},
+		"for one batch, where none is asked for": {func(c *s3versions.Client) { c.Batches(0) }, perBatch},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var flying, most atomic.Int64
+			full := make(chan struct{}) // closed when all slots are taken
+			sdk := clientOf(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				n := flying.Add(1)
+				defer flying.Add(-1)
+				for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+				}
+				if n == tt.want {
+					close(full)
+				}
+				<-full
+				_, _ = w.Write([]byte(noTags))
+			}))
+			c := s3versions.New(sdk, "", time.Now)
+			tt.set(c)
+			var batches errgroup.Group
+			for range 16 { // batches that work side by side share the slots
+				batches.Go(func() error {
+					_, err := c.Marks(t.Context(), bucket, many(16), tagsAlone)
+					return err
+				})
+			}
+			if err := batches.Wait(); err != nil {
+				t.Fatal(err)
+			}
+			if most.Load() != tt.want {
+				t.Errorf("%d requests were on their way at once, want %d", most.Load(), tt.want)
+			}
 		})
-	}
-	if err := batches.Wait(); err != nil {
-		t.Fatal(err)
-	}
-	if most.Load() != atOnce {
-		t.Errorf("%d requests were on their way at once, want %d", most.Load(), atOnce)
 	}
 }
 
@@ -171,7 +188,7 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 	server.Start()
 	t.Cleanup(func() { _ = server.Config.Close() })
 	options := clientOf(t, http.NotFoundHandler()).Options()
-	options.BaseEndpoint, options.HTTPClient = &server.URL, s3versions.HTTPClient()
+	options.BaseEndpoint, options.HTTPClient = &server.URL, s3versions.HTTPClient(s3versions.DefaultBatches)
 	c := s3versions.New(s3.New(options), "", time.Now)
 	for range 5 {
 		if _, err := c.Marks(t.Context(), bucket, many(400), tagsAlone); err != nil {
