@@ -17,7 +17,7 @@ var varying = []struct {
 	{"times of the clock", regexp.MustCompile(`\b(?:2026-(?:09|1[0-2])|20(?:2[7-9]|[3-9]\d)-\d\d)-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z`), "TIME"},
 	{"ages and times to go", regexp.MustCompile(`\b(?:\d+d)?(?:\d+h)?(?:\d+m)?\d+s\b( ago\b)?|\b\d+d\d+h\b|\b\d+h\d+m\b|\b(?:\d+d|\d+h|\d+m)\b`), "AGE"},
 	{"rates", regexp.MustCompile(`\b\d+(?:\.\d+)?/s\b`), "RATE"},
-	{"ids of versions", regexp.MustCompile(`(^|[ ,"])[A-Za-z0-9_-]{32}([ ,"]|$)`), "${1}ID${2}"},
+	{"ids of versions", regexp.MustCompile(`(^|[ ,"])[A-Za-z0-9._-]{32}([ ,"]|$)`), "${1}ID${2}"},
 	{"other ids that are made up, of deliveries, leases, wakes and requests", regexp.MustCompile(
 		`\bd-[a-z2-7]{26}\b|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{32}\b`), "ID"},
 	{"figures of time in log lines", regexp.MustCompile(`("(?:[a-z_]+_m?s|Timestamp|[A-Z][A-Za-z]*(?:Age|Latency))":)[0-9.e+-]+`), "${1}N"},
@@ -54,7 +54,7 @@ func TestWhatIsComparedOfALine(t *testing.T) {
 		"Slices      3 in all, 3 in a row without progress":                                   "Slices  3 in all, 3 in a row without progress",
 		`"status":401,"age_s":12.5,"ack_latency_ms":1.9`:                                      `"status":401,"age_s":N,"ack_latency_ms":N`,
 		"Answer      401 rejected, at try 1":                                                  "Answer  401 rejected, at try 1",
-		"Version     8TnAAR_jHA_depUG_QQ9tEt03rVt02af, 1 B":                                   "Version  ID, 1 B",
+		"Version     8TnAAR.jHA_depUG_QQ9tEt03rVt02af, 1 B":                                   "Version  ID, 1 B",
 		"Body        sha256 5c7bd16f25e954d983e2b7b311cd3d3a014af4c5b49f33ea640f67a398b8385c": "Body  sha256 5c7bd16f25e954d983e2b7b311cd3d3a014af4c5b49f33ea640f67a398b8385c",
 		"http://127.0.0.1:41061/":                                                             "http://127.0.0.1:PORT/",
 		"`custody resume --scope warehouse:wh-17` lifts it":                                   "`custody resume --scope warehouse:wh-17` lifts it",
