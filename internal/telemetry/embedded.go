@@ -45,12 +45,12 @@ type dimensions map[string]string
 
 // embed makes the root members of an embedded metric document: the metadata, then each dimension and each value that the
 // metadata refers to. A metric that is not in the catalogue is left out, which a test would notice.
-func embed(now time.Time, dims dimensions, samples []sample) []slog.Attr {
+func embed(catalogue map[string]Metric, now time.Time, dims dimensions, samples []sample) []slog.Attr {
 	meta := metadata{Timestamp: now.UnixMilli()}
 	used := map[string]bool{}
 	var values []slog.Attr
 	for _, s := range samples {
-		m, known := metric(s.name)
+		m, known := catalogue[s.name]
 		sets := dims.complete(m.Dimensions)
 		if !known || len(sets) == 0 {
 			continue

@@ -82,11 +82,11 @@ func Metrics() []Metric {
 	}
 }
 
-func metric(name string) (Metric, bool) {
+// byName is the catalogue for those who write lines; it is made once, since each line asks for several.
+func byName() map[string]Metric {
+	all := map[string]Metric{}
 	for _, m := range Metrics() {
-		if m.Name == name {
-			return m, true
-		}
+		all[m.Name] = m
 	}
-	return Metric{}, false
+	return all
 }

@@ -25,12 +25,15 @@ type Telemetry struct {
 
 	stack   string
 	handler slog.Handler
+	metrics map[string]Metric // by name
 }
 
 // New writes to w, which is os.Stdout on Lambda. A level above INFO counts as INFO, since it would drop the metrics.
 func New(w io.Writer, stack string, level slog.Level) *Telemetry {
 	handler := slog.NewJSONHandler(w, &slog.HandlerOptions{Level: min(level, slog.LevelInfo)})
-	return &Telemetry{Now: time.Now, stack: stack, handler: handler.WithAttrs([]slog.Attr{slog.String("stack", stack)})}
+	return &Telemetry{
+		Now: time.Now, stack: stack, handler: handler.WithAttrs([]slog.Attr{slog.String("stack", stack)}), metrics: byName(),
+	}
 }
 
 // Logger writes lines of another kind: what is rare, such as a hold that cannot be understood, and what is for DEBUG.
@@ -59,6 +62,6 @@ func (t *Telemetry) line(ctx context.Context, level slog.Level, msg string, attr
 	}
 	record.AddAttrs(attrs...)
 	dims[DimStack] = t.stack
-	record.AddAttrs(embed(now, dims, samples)...)
+	record.AddAttrs(embed(t.metrics, now, dims, samples)...)
 	_ = t.handler.Handle(ctx, record) // there is no second place to report a broken stdout to
 }
