@@ -27,10 +27,14 @@ type night struct {
 
 func nights() map[string]night {
 	return map[string]night{
-		"dead-sweeper": deadSweeper(),
-		"poison-run":   poisonRun(),
-		"rotated-key":  rotatedKey(),
-		"wrong-cutoff": wrongCutoff(),
+		"dead-sweeper":     deadSweeper(),
+		"poison-run":       poisonRun(),
+		"rotated-key":      rotatedKey(),
+		"mfa-delete":       mfaDelete(),
+		"holds-unreadable": holdsUnreadable(),
+		"stuck-stream":     stuckStream(),
+		"wrong-cutoff":     wrongCutoff(),
+		"report-bucket":    reportBucket(),
 	}
 }
 

@@ -105,7 +105,11 @@ func elsewhere() map[string]map[string]string {
 			"UnauthorizedDeliveriesAlarm: aws logs start-query":                 "aws logs",
 			"attempt_ceiling: aws logs filter-log-events":                       "aws logs",
 			"DeadLettersAlarm: aws sqs receive-message":                         "aws sqs",
+			"DeadLettersAlarm: aws logs filter-log-events":                      "aws logs", // typed in internal/nights
 			"DeadLettersAlarm: aws sqs delete-message":                          "aws sqs",
+			"DeadLettersAlarm: aws sqs purge-queue":                             "aws sqs",
+			"StreamAgeHighAlarm: aws lambda update-event-source-mapping":        "aws lambda update-event-source-mapping",
+			"report_unwritable: aws s3api head-bucket":                          "aws sts",
 			"StreamAgeHighAlarm: aws lambda list-event-source-mappings":         "aws lambda list-event-source-mappings",
 			restore + "aws dynamodb restore-table-to-point-in-time":             "restore-table-to-point-in-time",
 			restore + "aws dynamodb list-backups":                               "restore-table-from-backup",
