@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 
 	"custody/internal/inbox"
 	"custody/internal/report"
@@ -68,7 +69,8 @@ func ReadAudit(ctx context.Context, r Reports, key inbox.RunKey, shelf Shelf) (*
 	return a, a.read(ctx, r, a.keep)
 }
 
-// ReadKey reads the history of one key: its versions, with all the lines about them. Nothing is kept on a shelf.
+// ReadKey reads the history of one key: its versions, the newest first as S3 lists them, with all the lines about them. Nothing is kept
+// on a shelf.
 func ReadKey(ctx context.Context, r Reports, key inbox.RunKey, objectKey string) (*Audit, []report.Version, error) {
 	a := &Audit{key: key}
 	h := report.NewHistory(key.Type, key.Key, func(k string) bool { return k == objectKey })
@@ -77,6 +79,8 @@ func ReadKey(ctx context.Context, r Reports, key inbox.RunKey, objectKey string)
 	for v := range h.Versions() {
 		versions = append(versions, v)
 	}
+	// Versions of one second, and those of which no line tells the time, stay in the order of their ids.
+	slices.SortStableFunc(versions, func(a, b report.Version) int { return b.LastModified.Compare(a.LastModified) })
 	return a, versions, err
 }
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -53,7 +54,8 @@ func (s *stored) batch(t *testing.T, n, versions int) {
 	var selected []report.Selection
 	var answered []report.Outcome
 	for i := range versions {
-		line := report.Selection{Key: fmt.Sprintf("pod/%03d/%05d", n, i/2), VersionID: fmt.Sprint(i), Decision: report.DecisionDelete, At: now}
+		line := report.Selection{Key: fmt.Sprintf("pod/%03d/%05d", n, i/2), VersionID: fmt.Sprint(i),
+			LastModified: now.Add(time.Duration(i-versions) * time.Hour), Decision: report.DecisionDelete, At: now}
 		switch {
 		case i%3 == 0:
 			line.Decision, line.Reason = report.DecisionKeep, "tag"
@@ -231,7 +233,7 @@ func TestTheHistoryOfOneKey(t *testing.T) {
 	for _, v := range versions {
 		got = append(got, fmt.Sprint(v.Key, " ", v.VersionID, " ", v.State, " ", len(v.Lines)))
 	}
-	if diff := cmp.Diff([]string{"pod/002/00002 4 gone 2", "pod/002/00002 5 unknown 1"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"pod/002/00002 5 unknown 1", "pod/002/00002 4 gone 2"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
