@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"custody/internal/cmd/bench/contenders"
+	"custody/internal/cmd/bench/inprocess"
 	"custody/internal/cmd/bench/measures"
 	"custody/internal/cmd/bench/results"
 	"custody/internal/cmd/bench/server"
@@ -34,8 +35,18 @@ func all() []measure {
 		{"shipped", "everything on by default, against a bare loop that reads the same tags, 5 ms added", byBench(measures.Bench.Shipped)},
 		{"limit", "below a rate limit with SlowDown: one run, then two at once", byBench(measures.Bench.Limited)},
 		{"start", "the start of each function, against the least function there is", byBench(measures.Bench.Start)},
+		{"requests", "what the function asks of S3 and DynamoDB", byBench(measures.Bench.Requests)},
 		{"memory", "the peak memory of a slice's process", byBench(measures.Bench.Memory)},
+		{"inprocess", "the webhook's handler and its acknowledgements, and the time of a slice against its versions", inProcess},
 	}
+}
+
+// inProcess are the measures that need no other program. The slope is drawn through as many versions as memory is measured of, and
+// up to ten times as many.
+func inProcess(ctx context.Context, b measures.Bench) ([]results.Figure, error) {
+	o := inprocess.Defaults()
+	o.Rounds, o.Versions = b.Rounds, []int{b.Memories, 3 * b.Memories, 10 * b.Memories}
+	return inprocess.Figures(ctx, o), nil
 }
 
 func byBench(take func(measures.Bench, context.Context) ([]results.Figure, error)) func(context.Context, measures.Bench) ([]results.Figure, error) {

@@ -44,6 +44,9 @@ func (b Bench) race(ctx context.Context, limits server.Limits, who []contenders.
 	for i, c := range who {
 		races[i] = &race{Contender: c}
 	}
+	if err := b.warmUp(ctx, races); err != nil {
+		return nil, err
+	}
 	for round := range b.Rounds {
 		for i := range races {
 			r := races[(i+round)%len(races)]
@@ -64,6 +67,27 @@ func (b Bench) race(ctx context.Context, limits server.Limits, who []contenders.
 		}
 	}
 	return races, nil
+}
+
+// warmVersions are enough to start a program and have it do everything once.
+const warmVersions = 1000
+
+// warmUp lets everybody work once without a figure: the first start of a program reads it from the disk, which says nothing about
+// it. Who cannot do the work is out here already.
+func (b Bench) warmUp(ctx context.Context, races []*race) error {
+	few := b
+	few.Versions = min(b.Versions, warmVersions)
+	for _, r := range races {
+		_, err := few.heat(ctx, server.Limits{}, r.Contender)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil {
+			r.failed = fmt.Sprintf("failed before the first round: %v", err)
+			b.say("  %s %s", r.Name, r.failed)
+		}
+	}
+	return nil
 }
 
 func parked(o contenders.Outcome) string {

@@ -90,7 +90,7 @@ func (s *Server) Fill(ctx context.Context, stock Stock) (*Stocked, error) {
 	if err := s.post(ctx, "/stock", stock, nil); err != nil {
 		return nil, err
 	}
-	filled := &Stocked{Stock: stock, client: s.Objects(s.Direct)}
+	filled := &Stocked{Stock: stock, client: s.objects()}
 	for _, prefix := range stock.bystanders() {
 		names, err := filled.list(ctx, prefix)
 		if err != nil {
@@ -133,14 +133,13 @@ func (s *Server) config() aws.Config {
 	return aws.Config{Region: Region, HTTPClient: steady.Client{}, Credentials: credentials.NewStaticCredentialsProvider(AccessKey, SecretKey, "")}
 }
 
-// Objects is a client of S3 at one of the two endpoints.
-func (s *Server) Objects(endpoint string) *s3.Client {
-	return s3.NewFromConfig(s.config(), func(o *s3.Options) { o.BaseEndpoint, o.UsePathStyle = &endpoint, true })
+func (s *Server) objects() *s3.Client {
+	return s3.NewFromConfig(s.config(), func(o *s3.Options) { o.BaseEndpoint, o.UsePathStyle = &s.DirectS3, true })
 }
 
-// Items is a client of DynamoDB.
+// Items is a client of DynamoDB for the harness itself.
 func (s *Server) Items() *dynamodb.Client {
-	return dynamodb.NewFromConfig(s.config(), func(o *dynamodb.Options) { o.BaseEndpoint = &s.DynamoDB })
+	return dynamodb.NewFromConfig(s.config(), func(o *dynamodb.Options) { o.BaseEndpoint = &s.DirectDynamoDB })
 }
 
 // Stocked is a bucket that was filled, and what must be left of it.

@@ -65,8 +65,11 @@ func s3Operation(r *http.Request) string {
 	return strings.Join(append([]string{r.Method, on}, slices.Sorted(maps.Keys(query))...), " ")
 }
 
-// dynamoOperation is the name that the protocol itself carries.
-func dynamoOperation(r *http.Request) string {
+// ItemsPrefix begins the name of each operation of DynamoDB among the counts.
+const ItemsPrefix = "DynamoDB "
+
+// itemsOperation is the name that the protocol itself carries.
+func itemsOperation(r *http.Request) string {
 	_, name, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
-	return name
+	return ItemsPrefix + name
 }

@@ -18,9 +18,12 @@ import (
 // Endpoints are where a server listens, as URLs without a slash at the end.
 type Endpoints struct {
 	S3       string `json:"s3"`
-	Direct   string `json:"direct"` // S3 without limits and uncounted, for the harness itself
 	DynamoDB string `json:"dynamodb"`
 	Admin    string `json:"admin"`
+
+	// The same without limits and uncounted, for the harness itself.
+	DirectS3       string `json:"direct_s3"`
+	DirectDynamoDB string `json:"direct_dynamodb"`
 }
 
 // age is how old everything is that the engine writes: older than any cutoff that a contender is given.
@@ -45,8 +48,9 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		handler http.Handler
 	}{
 		{&e.S3, seen.wrap(s3Operation, limits.delayed(limits.paced(objects)))},
-		{&e.Direct, objects},
-		{&e.DynamoDB, seen.wrap(dynamoOperation, limits.delayed(items))},
+		{&e.DynamoDB, seen.wrap(itemsOperation, limits.delayed(items))},
+		{&e.DirectS3, objects},
+		{&e.DirectDynamoDB, items},
 		{&e.Admin, admin(objects, limits, seen)},
 	} {
 		url, err := listen(ctx, part.handler)
