@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -41,62 +42,75 @@ func Acknowledgements(ctx context.Context, o Options) results.Figure {
 	if err != nil {
 		return f.Without(err.Error())
 	}
-	var ours, bare []float64
-	for round := range o.Rounds {
-		custody, plain, err := acknowledge(ctx, db, door, o.Deliveries, round)
-		if err != nil {
-			return f.Without(err.Error())
-		}
-		ours, bare = append(ours, custody), append(bare, plain)
+	n, made := max(1, o.Deliveries/turns), 0
+	deliver := func() (func() error, error) { made++; return sending(ctx, n, delivering(door, made)) }
+	write := func() (func() error, error) { made++; return sending(ctx, n, writing(db, made)) }
+	took, err := interleaved(o.Rounds, deliver, write)
+	if err != nil {
+		return f.Without(err.Error())
 	}
+	ours, bare := aSecond(took[0], n*turns), aSecond(took[1], n*turns)
 	f.Context = map[string][]float64{"handler and store, a second": ours, "bare loop, a second": bare}
 	return compared(f, ours, bare)
 }
 
-// acknowledge is a round: deliveries a second of each contender. Who begins changes with the round.
-func acknowledge(ctx context.Context, db *dynamodb.Client, door *Door, n, round int) (ours, bare float64, err error) {
-	deliver := make([]func(context.Context) error, n)
-	write := make([]func(context.Context) error, n)
-	for i := range n {
-		id := fmt.Sprintf("%d-%06d", round, i)
+func aSecond(seconds []float64, n int) []float64 {
+	rates := make([]float64, len(seconds))
+	for i, s := range seconds {
+		rates[i] = float64(n) / s
+	}
+	return rates
+}
+
+// sending makes what is sent, and sends it in as many loops as there are senders.
+func sending(ctx context.Context, n int, made func(i int) (func(context.Context) error, error)) (func() error, error) {
+	all := make([]func(context.Context) error, n)
+	for i := range all {
+		var err error
+		if all[i], err = made(i); err != nil {
+			return nil, err
+		}
+	}
+	return func() error {
+		group, ctx := errgroup.WithContext(ctx)
+		var next atomic.Int64
+		for range senders {
+			group.Go(func() error {
+				for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+					if err := all[i](ctx); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+		return group.Wait()
+	}, nil
+}
+
+// delivering makes the next delivery of a turn, and what sends it.
+func delivering(door *Door, turn int) func(i int) (func(context.Context) error, error) {
+	return func(i int) (func(context.Context) error, error) {
+		id := fmt.Sprintf("%d-%06d", turn, i)
 		request := door.Request("d-"+id, Body("r-"+id), time.Now())
-		deliver[i] = func(ctx context.Context) error {
+		return func(ctx context.Context) error {
 			if _, sum := door.Handler.Handle(ctx, request); sum.Outcome != inbox.OutcomeAccepted {
 				return fmt.Errorf("delivery %s was answered %s: %s", id, sum.Outcome, sum.Problem)
 			}
 			return nil
-		}
-		in, err := BareClaim("bare-" + id)
-		if err != nil {
-			return 0, 0, err
-		}
-		write[i] = func(ctx context.Context) error {
-			_, err := db.TransactWriteItems(ctx, in)
-			return err
-		}
+		}, nil
 	}
-	contenders := []func() error{
-		func() error { ours, err = aSecond(ctx, deliver); return err },
-		func() error { bare, err = aSecond(ctx, write); return err },
-	}
-	for i := range contenders {
-		if err := contenders[(i+round)%len(contenders)](); err != nil {
-			return 0, 0, err
-		}
-	}
-	return ours, bare, nil
 }
 
-// aSecond does all of it and says how many it did in a second.
-func aSecond(ctx context.Context, all []func(context.Context) error) (float64, error) {
-	began := time.Now()
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(senders)
-	for _, one := range all {
-		group.Go(func() error { return one(ctx) })
+// writing makes the next transaction of a turn, and what sends it.
+func writing(db *dynamodb.Client, turn int) func(i int) (func(context.Context) error, error) {
+	return func(i int) (func(context.Context) error, error) {
+		in, err := BareClaim(fmt.Sprintf("%d-%06d", turn, i))
+		return func(ctx context.Context) error {
+			_, err := db.TransactWriteItems(ctx, in)
+			return err
+		}, err
 	}
-	err := group.Wait()
-	return float64(len(all)) / time.Since(began).Seconds(), err
 }
 
 // BareClaim is the transaction of a claim, with items of the same attributes and sizes.

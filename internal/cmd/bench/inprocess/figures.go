@@ -41,11 +41,12 @@ func HandlerTime(ctx context.Context, o Options) results.Figure {
 	if err != nil {
 		return f.Without(err.Error())
 	}
-	rounds, err := interleaved(o.Rounds, each(o.Repeats, handle), each(o.Repeats, bare.Do))
+	n := max(1, o.Repeats/turns)
+	rounds, err := interleaved(o.Rounds, each(n, handle), each(n, bare.Do))
 	if err != nil {
 		return f.Without(err.Error())
 	}
-	f.Context = map[string][]float64{"handler, µs": perRepeat(rounds[0], o.Repeats), "HMAC and one strict decoding, µs": perRepeat(rounds[1], o.Repeats)}
+	f.Context = map[string][]float64{"handler, µs": perRepeat(rounds[0], n*turns), "HMAC and one strict decoding, µs": perRepeat(rounds[1], n*turns)}
 	return compared(f, rounds[0], rounds[1])
 }
 
@@ -86,8 +87,8 @@ func HandlerAllocations(ctx context.Context) results.Figure {
 }
 
 // each is n times of it.
-func each(n int, do func() error) func() error {
-	return func() error {
+func each(n int, do func() error) turn {
+	timed := func() error {
 		for range n {
 			if err := do(); err != nil {
 				return err
@@ -95,18 +96,36 @@ func each(n int, do func() error) func() error {
 		}
 		return nil
 	}
+	return func() (func() error, error) { return timed, nil }
 }
 
-// interleaved takes the time of each contender in each round, in seconds, so that what the machine does beside them falls on all.
-func interleaved(rounds int, contenders ...func() error) ([][]float64, error) {
+// turns is how often contenders change within a round. What else the machine does comes and goes within a tenth of a second.
+const turns = 20
+
+// turn is one contender's: what it makes beforehand, and what is timed.
+type turn func() (timed func() error, err error)
+
+// interleaved takes the time of each contender in each round, in seconds: of so many turns, so that what the machine does beside
+// them falls on all.
+func interleaved(rounds int, contenders ...turn) ([][]float64, error) {
 	took := make([][]float64, len(contenders))
-	for range rounds {
-		for i, do := range contenders {
-			began := time.Now()
-			if err := do(); err != nil {
-				return nil, err
+	for round := range rounds {
+		for i := range contenders {
+			took[i] = append(took[i], 0)
+		}
+		for first := range turns {
+			for i := range contenders {
+				i = (i + first) % len(contenders)
+				timed, err := contenders[i]()
+				if err != nil {
+					return nil, err
+				}
+				began := time.Now()
+				if err := timed(); err != nil {
+					return nil, err
+				}
+				took[i][round] += time.Since(began).Seconds()
 			}
-			took[i] = append(took[i], time.Since(began).Seconds())
 		}
 	}
 	return took, nil
