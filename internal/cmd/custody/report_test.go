@@ -317,6 +317,51 @@ func TestThePageNeedsNothingElseAndRunsNothing(t *testing.T) {
 	balanced(t, page)
 }
 
+// A colour that only a light screen has would be unreadable on a dark one; and paper is white, whatever the screen is.
+func TestEveryColourOfThePageIsOneForALightAndOneForADarkScreen(t *testing.T) {
+	t.Parallel()
+	x := newBuckets(t, nil)
+	x.report(t, "r-1")
+	h := headerOf("r-1", report.ModeDryRun, 7)
+	x.selected(t, h, of("pod/wh-17/dry", ""))
+	page := x.does(t, "report", "cleanup.run/r-1", "--html")
+	_, style, _ := strings.Cut(page, "<style>")
+	style, _, _ = strings.Cut(style, "</style>")
+	light, dark := 0, 0
+	defined := map[string]int{}
+	for _, block := range regexp.MustCompile(`(?s)(@media screen and \(prefers-color-scheme: dark\) \{\s+)?:root \{(.*?)\}`).FindAllStringSubmatch(style, -1) {
+		if block[1] == "" {
+			light++
+		} else {
+			dark++
+		}
+		for _, m := range regexp.MustCompile(`--([a-z-]+): #`).FindAllStringSubmatch(block[2], -1) {
+			defined[m[1]]++
+		}
+		style = strings.Replace(style, block[0], "", 1)
+	}
+	if light != 1 || dark != 1 {
+		t.Errorf("%d sets of colours for light, %d for dark screens", light, dark)
+	}
+	if m := regexp.MustCompile(`#[0-9a-fA-F]{3,8}\b`).FindString(style); m != "" {
+		t.Errorf("the colour %s is the same on every screen", m)
+	}
+	for _, m := range regexp.MustCompile(`var\(--([a-z-]+)\)`).FindAllStringSubmatch(style, -1) {
+		if defined[m[1]] != 2 {
+			t.Errorf("the colour %s is set %d times", m[1], defined[m[1]])
+		}
+	}
+	bars := map[string]bool{}
+	for _, m := range regexp.MustCompile(`<rect [^>]*class="([a-z-]+)"></rect>`).FindAllStringSubmatch(page, -1) {
+		if bars[m[1]] = true; !strings.Contains(style, "rect."+m[1]+" { fill: var(--"+m[1]+"); }") {
+			t.Errorf("bars of class %s have no colour", m[1])
+		}
+	}
+	if len(bars) != 4 {
+		t.Errorf("bars are of %v, and not gone, would-go, stays and unknown", bars)
+	}
+}
+
 // balanced checks that each element is closed where it was opened.
 func balanced(t *testing.T, page string) {
 	t.Helper()

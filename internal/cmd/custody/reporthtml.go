@@ -85,14 +85,14 @@ func (d document) fillSummary(p *page) {
 	all := d.tally.Sum()
 	p.Sum = "Versions, delete markers among them, " + sum(all) + "."
 	p.Ends = bars("Versions by where they are now", []bar{
-		{Label: "gone", n: all.Gone, Fill: "#444444"}, {Label: "would go", n: all.WouldGo, Fill: "#777777"},
-		{Label: "stays", n: all.Stays, Fill: "#2a6f97"}, {Label: "unknown", n: all.Unknown, Fill: "#a33333"},
+		{Label: "gone", n: all.Gone, Class: "gone"}, {Label: "would go", n: all.WouldGo, Class: "would-go"},
+		{Label: "stays", n: all.Stays, Class: "stays"}, {Label: "unknown", n: all.Unknown, Class: "unknown"},
 	})
 	var kept []bar
 	for _, r := range d.tally.ByWord() {
 		p.Words = append(p.Words, wordRow{operator.Place(r), oneLine(operator.Why(r)), size(r.Bytes), operator.Means(r), r.Versions, r.DeleteMarkers})
 		if r.Decision == report.DecisionKeep {
-			kept = append(kept, bar{Label: oneLine(r.Reason), n: r.Versions, Fill: "#2a6f97"})
+			kept = append(kept, bar{Label: oneLine(r.Reason), n: r.Versions, Class: "stays"})
 		}
 	}
 	p.Kept = bars("Versions kept, by reason", kept)
@@ -124,7 +124,7 @@ type chart struct {
 }
 
 type bar struct {
-	Label, Fill                                string
+	Label, Class                               string // the class has the colour, which a dark screen changes
 	LabelX, TextY, X, Y, Width, Height, CountX int
 	Count                                      int64
 	n                                          int64
