@@ -35,7 +35,7 @@ Selection   versions in bucket objects older than T, under
             pod/wh-17/
             labels/wh-17/
 Written     3 objects in report bucket reports with 9 lines, written from T to
-            T, in 1 slice and 2 scans
+            T, up to slice 1 and scan 2
 Versions    5: 2 gone, 2 stay, 1 unknown
             "unknown" is a version that may be gone or not: it was selected, and no outcome is on
             record, since a worker died in the middle, a request had no answer, or the run is in the

@@ -89,8 +89,8 @@ func (d document) selection() string {
 
 // written says what the report consists of.
 func (d document) written() string {
-	return fmt.Sprintf("%s in report bucket %s with %s, written from %s to %s, in %s and %s", counted(int64(d.Objects), "object"), d.bucket,
-		counted(d.Lines, "line"), stamp(d.First), stamp(d.Last), counted(int64(d.Slices), "slice"), counted(int64(d.Scans), "scan"))
+	return fmt.Sprintf("%s in report bucket %s with %s, written from %s to %s, up to slice %d and scan %d", counted(int64(d.Objects), "object"), d.bucket,
+		counted(d.Lines, "line"), stamp(d.First), stamp(d.Last), d.Slices, d.Scans)
 }
 
 // incomplete is what the objects that could not be read mean.

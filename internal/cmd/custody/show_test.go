@@ -165,6 +165,18 @@ func TestShowTellsErrorsBeforeAMoveFromThoseBehindIt(t *testing.T) {
 	}
 }
 
+func TestShowOfARunThatIsDoneNamesNoCureForWhatIsOver(t *testing.T) {
+	t.Parallel()
+	x := newTables(t)
+	x.has(t, "r-1", inbox.StateDone, func(r *inbox.Run) {
+		r.LastError = &inbox.LastError{Category: inbox.CategoryThrottled, Message: "slow down", At: ago(90 * time.Second)}
+	})
+	x.shows(t, "r-1", "Last error  throttled, T (1m ago): S3 or DynamoDB asked for fewer requests. It is over: the run is done", "            slow down")
+	if text := x.does(t, "show", "r-1"); strings.Contains(text, "Cure:") || strings.Contains(text, "Read:") {
+		t.Errorf("what is over is to be cured:\n%s", text)
+	}
+}
+
 func TestShowByADelivery(t *testing.T) {
 	t.Parallel()
 	x := newTables(t)

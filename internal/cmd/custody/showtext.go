@@ -155,6 +155,9 @@ func (v view) problem(e *inbox.LastError) []string {
 	if op := v.Run.Operation; op != nil && op.At.After(e.At) {
 		headline += " (before the operator's " + op.Move + ")"
 	}
+	if v.Run.State == inbox.StateDone {
+		return []string{headline + ". It is over: the run is done", e.Message}
+	}
 	return []string{headline, e.Message, "Cure: " + advice.Do, "Read: " + operator.Heading(e.Category)}
 }
 
