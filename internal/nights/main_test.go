@@ -1,6 +1,7 @@
 package nights_test
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -36,6 +37,11 @@ func run(m *testing.M) int {
 		return 1
 	}
 	os.Setenv("NIGHTS_BUILT", dir)
+	// All nights at once, however few processors there are: they wait for leases, sweeps and parked runs most of the time.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	return m.Run()
 }
 
