@@ -42,7 +42,7 @@ func (w *watch) pid() int {
 const keptLines = 3
 
 func (w *watch) line(_ lambda.Process, line string) {
-	if heap, is := heapOf(line); is {
+	if heap, is := HeapOf(line); is {
 		w.heap.Store(max(w.heap.Load(), heap)) // lines of one process come one after another
 		return
 	}
@@ -64,10 +64,10 @@ func (w *watch) last() string {
 // heap at the start of the collection, at its end, and what of it lives.
 var gcTrace = regexp.MustCompile(`^gc \d+ @.* (\d+)->(\d+)->\d+ MB, `)
 
-// heapOf is the most that the heap held around a collection, in bytes. A heap is largest when a collection of it begins or, since
+// HeapOf is the most that the heap held around a collection, in bytes. A heap is largest when a collection of it begins or, since
 // the program goes on meanwhile, ends; so over all collections this is its peak, in whole megabytes, but for what came after the
 // last one, which is less than the next one's beginning would have been. The runtime rounds down, so one is added.
-func heapOf(line string) (int64, bool) {
+func HeapOf(line string) (int64, bool) {
 	m := gcTrace.FindStringSubmatch(line)
 	if m == nil {
 		return 0, false
@@ -92,10 +92,11 @@ func peakResident(pid int) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("read the peak of memory: %w", err)
 	}
-	return parsePeak(status)
+	return PeakOf(status)
 }
 
-func parsePeak(status []byte) (int64, error) {
+// PeakOf is VmHWM of the text of a process's status file, in bytes.
+func PeakOf(status []byte) (int64, error) {
 	for lines := bufio.NewScanner(bytes.NewReader(status)); lines.Scan(); {
 		value, found := strings.CutPrefix(lines.Text(), "VmHWM:")
 		if !found {

@@ -31,26 +31,26 @@ func stock(versions int, prefixes ...string) server.Stock {
 	return server.Stock{Bucket: bucket, Prefixes: prefixes, Versions: versions, PerKey: 5, MarkerEvery: 2}
 }
 
-// race is what was seen of one contender over the rounds.
-type race struct {
+// Course is what was seen of one contender over the rounds.
+type Course struct {
 	contenders.Contender
-	speeds []float64 // versions a second, of each round
-	failed string    // the first round that went wrong; there is no figure then
+	Speeds []float64 // versions a second, of each round
+	Failed string    // what went wrong first; there is no figure then
 }
 
-// race lets every contender work once in each round. Whoever fails, or leaves something, is out with the reason.
-func (b Bench) race(ctx context.Context, limits server.Limits, who []contenders.Contender) ([]*race, error) {
-	races := make([]*race, len(who))
+// Race lets every contender work once in each round. Whoever fails, or leaves something, is out with the reason.
+func (b Bench) Race(ctx context.Context, limits server.Limits, who []contenders.Contender) ([]*Course, error) {
+	courses := make([]*Course, len(who))
 	for i, c := range who {
-		races[i] = &race{Contender: c}
+		courses[i] = &Course{Contender: c}
 	}
-	if err := b.warmUp(ctx, races); err != nil {
+	if err := b.warmUp(ctx, courses); err != nil {
 		return nil, err
 	}
 	for round := range b.Rounds {
-		for i := range races {
-			r := races[(i+round)%len(races)]
-			if r.failed != "" {
+		for i := range courses {
+			r := courses[(i+round)%len(courses)]
+			if r.Failed != "" {
 				continue
 			}
 			outcome, err := b.heat(ctx, limits, r.Contender)
@@ -58,15 +58,15 @@ func (b Bench) race(ctx context.Context, limits server.Limits, who []contenders.
 				return nil, context.Cause(ctx)
 			}
 			if err != nil {
-				r.failed = fmt.Sprintf("failed in round %d: %v", round+1, err)
-				b.say("  round %d %s %s", round+1, r.Name, r.failed)
+				r.Failed = fmt.Sprintf("failed in round %d: %v", round+1, err)
+				b.say("  round %d %s %s", round+1, r.Name, r.Failed)
 				continue
 			}
-			r.speeds = append(r.speeds, float64(r.Contender.Versions(b.Versions))/outcome.Elapsed.Seconds())
+			r.Speeds = append(r.Speeds, float64(r.Contender.Versions(b.Versions))/outcome.Elapsed.Seconds())
 			b.say("  round %d %s %.2f s%s", round+1, r.Name, outcome.Elapsed.Seconds(), parked(outcome))
 		}
 	}
-	return races, nil
+	return courses, nil
 }
 
 // warmVersions are enough to start a program and have it do everything once.
@@ -74,17 +74,17 @@ const warmVersions = 1000
 
 // warmUp lets everybody work once without a figure: the first start of a program reads it from the disk, which says nothing about
 // it. Who cannot do the work is out here already.
-func (b Bench) warmUp(ctx context.Context, races []*race) error {
+func (b Bench) warmUp(ctx context.Context, courses []*Course) error {
 	few := b
 	few.Versions = min(b.Versions, warmVersions)
-	for _, r := range races {
+	for _, r := range courses {
 		_, err := few.heat(ctx, server.Limits{}, r.Contender)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		if err != nil {
-			r.failed = fmt.Sprintf("failed before the first round: %v", err)
-			b.say("  %s %s", r.Name, r.failed)
+			r.Failed = fmt.Sprintf("failed before the first round: %v", err)
+			b.say("  %s %s", r.Name, r.Failed)
 		}
 	}
 	return nil
@@ -138,27 +138,27 @@ func (b Bench) emptyReports(ctx context.Context) error {
 
 func (b Bench) say(format string, a ...any) { fmt.Fprintf(b.Log, format+"\n", a...) }
 
-// against is the ratio of two races, round by round.
-func against(measure string, of, to *race, target *results.Target) results.Figure {
+// Against is the ratio of two courses, round by round.
+func Against(measure string, of, to *Course, target *results.Target) results.Figure {
 	f := results.Figure{Measure: measure, Contender: of.Name, Against: to.Name, Unit: results.UnitRatio, Target: target}
-	for _, r := range []*race{of, to} {
-		if r.failed != "" {
-			return f.Without(r.Name + " " + r.failed)
+	for _, r := range []*Course{of, to} {
+		if r.Failed != "" {
+			return f.Without(r.Name + " " + r.Failed)
 		}
 	}
-	ratios, err := results.Ratios(of.speeds, to.speeds)
+	ratios, err := results.Ratios(of.Speeds, to.Speeds)
 	if err != nil {
 		return f.Without(err.Error())
 	}
-	f.Context = map[string][]float64{of.Name + ", versions/s": of.speeds, to.Name + ", versions/s": to.speeds}
+	f.Context = map[string][]float64{of.Name + ", versions/s": of.Speeds, to.Name + ", versions/s": to.Speeds}
 	return f.Of(ratios)
 }
 
-// fastest is the one with the highest median; nil where nobody has one.
-func fastest(races []*race) *race {
-	var best *race
-	for _, r := range races {
-		if r.failed == "" && (best == nil || results.Median(r.speeds) > results.Median(best.speeds)) {
+// Fastest is the one with the highest median; nil where nobody has one.
+func Fastest(courses []*Course) *Course {
+	var best *Course
+	for _, r := range courses {
+		if r.Failed == "" && (best == nil || results.Median(r.Speeds) > results.Median(best.Speeds)) {
 			best = r
 		}
 	}

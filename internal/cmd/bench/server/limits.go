@@ -24,11 +24,9 @@ type Limits struct {
 // never pass a limit below it.
 const Burst = 1000
 
-// gate applies the limits that hold now.
-type gate struct {
-	now   func() time.Time
-	sleep func(time.Duration)
-	count func(string)
+// Gate applies the limits that hold now.
+type Gate struct {
+	count func(what string) // is told of each SlowDown
 
 	mu      sync.Mutex
 	limits  Limits
@@ -42,34 +40,32 @@ type allowance struct {
 	at   time.Time
 }
 
-func newGate(now func() time.Time, sleep func(time.Duration), count func(string)) *gate {
-	return &gate{now: now, sleep: sleep, count: count, buckets: map[string]*allowance{}}
-}
+// NewGate is a gate without limits.
+func NewGate(count func(string)) *Gate { return &Gate{count: count, buckets: map[string]*allowance{}} }
 
-// set begins anew: each prefix has its whole burst.
-func (g *gate) set(l Limits) {
+// Set begins anew: each prefix has its whole burst.
+func (g *Gate) Set(l Limits) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.limits, g.buckets = l, map[string]*allowance{}
 }
 
-func (g *gate) current() Limits {
+func (g *Gate) current() Limits {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.limits
 }
 
-func (g *gate) delayed(next http.Handler) http.Handler {
+// Delayed adds the latency.
+func (g *Gate) Delayed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if d := g.current().Latency; d > 0 {
-			g.sleep(d)
-		}
+		time.Sleep(g.current().Latency)
 		next.ServeHTTP(w, r)
 	})
 }
 
-// paced refuses deletes above the rate.
-func (g *gate) paced(next http.Handler) http.Handler {
+// Paced refuses deletes above the rate.
+func (g *Gate) Paced(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if g.current().DeletesPerSecond == 0 {
 			next.ServeHTTP(w, r)
@@ -90,10 +86,10 @@ func (g *gate) paced(next http.Handler) http.Handler {
 }
 
 // allow takes what is wanted of each prefix from its allowance, or nothing of any.
-func (g *gate) allow(wanted map[string]int) bool {
+func (g *Gate) allow(wanted map[string]int) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	now := g.now()
+	now := time.Now()
 	for prefix := range wanted {
 		a := g.buckets[prefix]
 		if a == nil {

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -41,14 +40,14 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	objects := s3.New(s3.Options{Now: func() time.Time { return time.Now().Add(-age) }})
 	items := dynamodb.New(dynamodb.Options{})
 	seen := newCounts()
-	limits := newGate(time.Now, time.Sleep, seen.add)
+	limits := NewGate(seen.add)
 	var e Endpoints
 	for _, part := range []struct {
 		url     *string
 		handler http.Handler
 	}{
-		{&e.S3, seen.wrap(s3Operation, limits.delayed(limits.paced(objects)))},
-		{&e.DynamoDB, seen.wrap(itemsOperation, limits.delayed(items))},
+		{&e.S3, seen.wrap(s3Operation, limits.Delayed(limits.Paced(objects)))},
+		{&e.DynamoDB, seen.wrap(itemsOperation, limits.Delayed(items))},
 		{&e.DirectS3, objects},
 		{&e.DirectDynamoDB, items},
 		{&e.Admin, admin(objects, limits, seen)},
@@ -79,14 +78,18 @@ func listen(ctx context.Context, handler http.Handler) (string, error) {
 }
 
 // admin is how the harness steers the server.
-func admin(objects *s3.Engine, limits *gate, seen *counts) http.Handler {
+func admin(objects *s3.Engine, limits *Gate, seen *counts) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /stock", func(w http.ResponseWriter, r *http.Request) {
 		var s Stock
 		if !read(w, r, &s) {
 			return
 		}
-		if err := errors.Join(s.check(), objects.Fill(s.Bucket, s.versions())); err != nil {
+		err := s.check()
+		if err == nil {
+			err = objects.Fill(s.Bucket, s.versions())
+		}
+		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
@@ -96,7 +99,7 @@ func admin(objects *s3.Engine, limits *gate, seen *counts) http.Handler {
 	mux.HandleFunc("POST /limits", func(w http.ResponseWriter, r *http.Request) {
 		var l Limits
 		if read(w, r, &l) {
-			limits.set(l)
+			limits.Set(l)
 		}
 	})
 	mux.HandleFunc("POST /counts", func(w http.ResponseWriter, _ *http.Request) {
