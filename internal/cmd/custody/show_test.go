@@ -114,7 +114,7 @@ func TestShowOfEachState(t *testing.T) {
 		r.LeaseToken, r.LeaseExpiresAt, r.Wake, r.WakeAt, r.WakeCount = "worker-2", ago(90*time.Second), "w", ago(90*time.Second), 3
 	})
 	x.shows(t, "r-dead", "Lease       of worker worker-2, ran out T (1m ago)",
-		"Wake        on the stream since T (1m ago), sent 3 times since the last slice began",
+		"Wake        on the stream, last sent T (1m ago); a sweep sent it 3 times, and no slice has begun since",
 		"Next        its worker is gone: the stream's retry or the next sweep gives it to another")
 
 	x.has(t, "r-failed", inbox.StateFailed, func(r *inbox.Run) {

@@ -94,11 +94,11 @@ func (v view) wake() string {
 	if v.Run.Wake == "" {
 		return "none"
 	}
-	times := ""
 	if v.Run.WakeCount > 0 {
-		times = fmt.Sprintf(", sent %d times since the last slice began", v.Run.WakeCount)
+		return fmt.Sprintf("on the stream, last sent %s; a sweep sent it %s, and no slice has begun since", when(v.Run.WakeAt, v.now),
+			counted(int64(v.Run.WakeCount), "time"))
 	}
-	return fmt.Sprintf("on the stream since %s%s", when(v.Run.WakeAt, v.now), times)
+	return "on the stream since " + when(v.Run.WakeAt, v.now)
 }
 
 func (v view) place() string {
