@@ -2,6 +2,7 @@ package measures
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -111,6 +112,9 @@ func (b Bench) turn(ctx context.Context, limits server.Limits, s server.Stock, c
 	outcome, err := c.Run(ctx, contenders.Job{Server: b.Server, Bucket: bucket, Prefix: prefix})
 	if err != nil {
 		return outcome, err
+	}
+	if outcome.Elapsed <= 0 {
+		return outcome, errors.New("the work took no time")
 	}
 	return outcome, stocked.Verify(ctx)
 }
