@@ -15,6 +15,8 @@ import (
 // night is what the page does not say: the world that the operator wakes up in.
 type night struct {
 	settings map[string]string // over those of the local stack
+	// unalarmed is a night of which no alarm tells, but a person.
+	unalarmed bool
 	// functions makes another folder of the functions than the built one; nil is that one.
 	functions func(t *testing.T, w *world) string
 	// arrange is what was before the page begins.
@@ -134,7 +136,30 @@ func allowed(t *testing.T, command string) {
 	}
 	plain := func(s string) string { return spaces.ReplaceAllString(s, " ") }
 	if !strings.Contains(plain(string(text)), plain(command)) {
-		t.Errorf("this is typed, and is neither a command of the tool nor one that stands in docs/operations.md:\n%s", command)
+		t.Fatalf("this is typed, and is neither a command of the tool nor one that stands in docs/operations.md:\n%s", command)
+	}
+}
+
+// A night begins with its alarm, unless nothing but a person tells of it, and ends where no alarm is on any more.
+func TestNightsGoFromTheAlarmToItsEnd(t *testing.T) {
+	t.Parallel()
+	for name, n := range nights() {
+		on, told := map[string]bool{}, false
+		for _, p := range readPage(t, pagePath(name)) {
+			switch p.kind {
+			case alarmOn:
+				on[p.name], told = true, true
+			case alarmOff:
+				delete(on, p.name)
+			case terminal:
+				if !told && !n.unalarmed {
+					t.Errorf("%s:%d: something is typed before an alarm is on", name, p.line)
+				}
+			}
+		}
+		if told == n.unalarmed || len(on) > 0 {
+			t.Errorf("%s: an alarm is on: %t; on in the end: %v", name, told, on)
+		}
 	}
 }
 

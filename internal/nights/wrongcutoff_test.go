@@ -17,6 +17,7 @@ func wrongCutoff() night {
 	written := append(slices.Clone(labels[:2]), pods[:4]...) // that were written anew in August
 	reached, proceed := make(chan struct{}), make(chan struct{})
 	return night{
+		unalarmed: true,
 		arrange: func(t *testing.T, w *world) {
 			w.put(t, "2026-06-01", slices.Concat(pods, labels)...)
 			w.put(t, "2026-07-20", pods[:2]...)
