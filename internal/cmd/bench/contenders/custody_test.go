@@ -120,14 +120,11 @@ func TestTheBuiltProgramsDoTheWork(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestEveryFunctionStarts(t *testing.T) {
-	t.Parallel()
-	p, s := programs(t), serving(t)
 	for _, starter := range p.Starters() {
-		if took, err := starter.Start(t.Context(), s); err != nil || took <= 0 || took > time.Minute {
-			t.Errorf("%s: %s, %v", starter.Name, took, err)
-		}
+		t.Run("the start of "+starter.Name, func(t *testing.T) {
+			if took, err := starter.Start(t.Context(), s); err != nil || took <= 0 || took > time.Minute {
+				t.Errorf("%s, %v", took, err)
+			}
+		})
 	}
 }
