@@ -124,6 +124,11 @@ func (s shape) check(t *testing.T, n int) {
 	s.within(t, n, "DeleteObjects", onS3["DeleteObjects"]+onS3["DeleteObject"], s.delete, "how batches fill (internal/cleanup/queue.go), and which keys go alone")
 	s.within(t, n, "PutObject of the report", onS3["PutObject"], s.report, "what internal/cleanup/audit.go writes for a batch")
 	s.within(t, n, "DynamoDB", sum(onDB), s.dynamoDB, "the reads of the holds for a batch, and how checkpoints are coalesced: "+table(onDB))
+	// One to acquire and one to complete, and between them one a second.
+	if most := 2 + int(summary.Duration/time.Second); onDB["UpdateItem"] > most {
+		t.Errorf("%d writes of the run's item in %s, %d more than one a second; look at checkpointEvery in internal/cleanup/scan.go",
+			onDB["UpdateItem"], summary.Duration, onDB["UpdateItem"]-most)
+	}
 	for operation, count := range onS3 {
 		switch operation {
 		case "ListObjectVersions", "DeleteObjects", "DeleteObject", "PutObject":
