@@ -151,6 +151,7 @@ func TestNightsGoFromTheAlarmToItsEnd(t *testing.T) {
 				on[p.name], told = true, true
 			case alarmOff:
 				delete(on, p.name)
+			case prose, event:
 			case terminal:
 				if !told && !n.unalarmed {
 					t.Errorf("%s:%d: something is typed before an alarm is on", name, p.line)
