@@ -174,6 +174,7 @@ func TestARowThatSaysSomethingElseThanWhatWasShownStays(t *testing.T) {
 	for sentence, change := range map[string]map[string]types.AttributeValue{
 		"another reason":                 {"reason": word("other")},
 		"another prefix":                 {"prefix": word("pod/")},
+		"a key beside it":                {"key": word("pod/wh-17/a")},
 		"a key instead":                  {"key": word("pod/wh-17/a"), "prefix": nil},
 		"another note":                   {"note": word("case 5")},
 		"no note":                        {"note": nil},

@@ -388,7 +388,7 @@ func TestCheckOfAStackTakesNothingFromTheEnvironment(t *testing.T) {
 	t.Parallel()
 	_, _, x := inAccount(t)
 	other := x.with("CUSTODY_URL", "http://127.0.0.1:1/", "CUSTODY_TABLE", "nowhere", "CUSTODY_BUCKET", "nowhere", "CUSTODY_REPORT_BUCKET", "nowhere",
-		"CUSTODY_SIGNING_KEY", "another", "CUSTODY_SIGNATURE_SCHEME", "body", "CUSTODY_MIN_OBJECT_AGE", "0s")
+		"CUSTODY_SIGNING_KEY", "another", "CUSTODY_SIGNATURE_SCHEME", "body", "CUSTODY_MIN_OBJECT_AGE", "0s", "CUSTODY_BUCKET_OWNER", "999999999999")
 	other.does(t, "check", "--stack", "custody")
 	other.refuses(t, 3, "no stack nowhere: ", "check", "--stack", "nowhere")
 }

@@ -79,6 +79,9 @@ func TestALongPlanAndReportAreCountedOnATerminal(t *testing.T) {
 				p.until(t, test.counts)
 			} else {
 				<-seen
+				clock := x.inShell(t, t.TempDir(), planLine) // when it counts, this one had as much time to do so
+				clock.until(t, " versions listed, ")
+				defer clock.end(t)
 			}
 			goOn()
 			code, shown := p.end(t)
