@@ -73,6 +73,7 @@ func (x exampleWorld) standing(state inbox.State, keys ...string) func(t *testin
 					r.Mode = inbox.ModeDryRun
 				case inbox.StateRecorded:
 					r.OpenSince = ago(25 * time.Hour)
+				case inbox.StatePending, inbox.StateDismissed: // as they are
 				}
 			})
 		}
