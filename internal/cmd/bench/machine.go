@@ -12,12 +12,12 @@ import (
 	"custody/internal/cmd/bench/results"
 )
 
-func machine() results.Machine {
-	return results.Machine{CPU: cpu(), Cores: runtime.NumCPU(), OS: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version()}
+func machine(ctx context.Context) results.Machine {
+	return results.Machine{CPU: cpu(ctx), Cores: runtime.NumCPU(), OS: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version()}
 }
 
 // cpu is the processor's own name where the system tells it: on Linux in a file, on macOS by a command.
-func cpu() string {
+func cpu(ctx context.Context) string {
 	if info, err := os.ReadFile("/proc/cpuinfo"); err == nil {
 		for lines := bufio.NewScanner(bytes.NewReader(info)); lines.Scan(); {
 			if name, value, found := strings.Cut(lines.Text(), ":"); found && strings.TrimSpace(name) == "model name" {
@@ -25,7 +25,7 @@ func cpu() string {
 			}
 		}
 	}
-	if out, err := exec.Command("sysctl", "-n", "machdep.cpu.brand_string").Output(); err == nil {
+	if out, err := exec.CommandContext(ctx, "sysctl", "-n", "machdep.cpu.brand_string").Output(); err == nil {
 		return strings.TrimSpace(string(out))
 	}
 	return "unknown CPU"

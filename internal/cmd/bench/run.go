@@ -130,7 +130,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return fmt.Errorf("find the program itself: %w", err)
 	}
-	r := results.Run{At: time.Now().UTC(), Machine: machine(), Commit: commit(ctx), Versions: map[string]string{}, Rounds: o.rounds,
+	r := results.Run{At: time.Now().UTC(), Machine: machine(ctx), Commit: commit(ctx), Versions: map[string]string{}, Rounds: o.rounds,
 		Sizes: map[string]int{"versions": o.versions, "versions for memory": o.memory}}
 	peers, missing := contenders.Peers{Dir: o.peers, Cache: o.cache, Go: cmp.Or(os.Getenv("GO"), "go"), Log: say}.Find(ctx)
 	for _, who := range missing {

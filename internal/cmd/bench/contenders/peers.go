@@ -48,7 +48,7 @@ func (p Peers) s5cmd(ctx context.Context) (Contender, error) {
 }
 
 // rcloneCheckers is how many versions rclone deletes at once; README.md says how the number was found.
-const rcloneCheckers = "32"
+const rcloneCheckers = "64"
 
 // rclone purges with versions, which is its only command that removes every version and the delete markers. It sends one request
 // for each; checkers are how many at once.

@@ -13,7 +13,7 @@ import (
 // Markdown is the run as a page: the machine, the table of results, and below it, marked as such, what they were made of.
 func (r Run) Markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Benchmarks\n\n%s, %d cores, %s, %s, commit %s, %s. %d rounds unless a line says otherwise.\n\n",
+	fmt.Fprintf(&b, "# Benchmarks\n\n%s, %d cores, %s, %s, commit %s, %s. Rounds: %d, unless a line says otherwise.\n\n",
 		r.Machine.CPU, r.Machine.Cores, r.Machine.OS, r.Machine.Go, orNone(r.Commit), r.At.UTC().Format(time.RFC3339), r.Rounds)
 	list(&b, "Sizes", r.Sizes)
 	list(&b, "Versions", r.Versions)

@@ -130,7 +130,7 @@ func TestTheTableIsReadable(t *testing.T) {
 	t.Parallel()
 	const want = `# Benchmarks
 
-Some CPU, 2 cores, linux/amd64, go1.26, commit abc, 2026-01-02T03:04:05Z. 2 rounds unless a line says otherwise.
+Some CPU, 2 cores, linux/amd64, go1.26, commit abc, 2026-01-02T03:04:05Z. Rounds: 2, unless a line says otherwise.
 
 Sizes: versions 1000.
 
