@@ -39,7 +39,7 @@ func (b Bench) Limited(ctx context.Context) ([]results.Figure, error) {
 	var one, two, both, ratio series
 	for round := range b.Rounds {
 		if round > 0 && one.starved(leastOfRate/2) {
-			b.say("  the further rounds are left out: each would take %d s or more", int(float64(b.Versions)/deletesPerSecond/one.values[0]))
+			b.say("  the further rounds are left out: each would take %d s or more", int(float64(b.limitedVersions())/deletesPerSecond/one.values[0]))
 			break
 		}
 		one.add(b.alone(ctx, limits, custody))
@@ -90,22 +90,38 @@ func (s series) String() string {
 	return fmt.Sprintf("%.2f", s.values[len(s.values)-1])
 }
 
+// limitedVersions are so many that the burst is a small part of them.
+func (b Bench) limitedVersions() int {
+	return max(b.Versions, 4*server.Limits{DeletesPerSecond: deletesPerSecond}.Burst())
+}
+
 func (b Bench) alone(ctx context.Context, limits server.Limits, c contenders.Contender) (float64, error) {
-	o, err := b.turn(ctx, limits, stock(b.Versions, prefix), c)
+	o, err := b.turn(ctx, limits, stock(b.limitedVersions(), prefix), c)
 	if err != nil {
 		return 0, err
 	}
-	return ofRate(b.Versions, o), nil
+	b.say("  %s: %.1f s%s%s", c.Name, o.Elapsed.Seconds(), parked(o), b.refusals(ctx))
+	return ofRate(b.limitedVersions(), o), nil
+}
+
+// refusals says how many deletes were refused since the counts were last read: what a pace that does not fit looks like.
+func (b Bench) refusals(ctx context.Context) string {
+	taken, err := b.Server.TakeCounts(ctx)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf(", %d of %d deletes refused", taken["SlowDown"], taken["DeleteObjects"])
 }
 
 // ofRate is the time that the rate alone would take, over the time that was taken. The burst is free.
 func ofRate(versions int, o contenders.Outcome) float64 {
-	return float64(versions-server.Burst) / deletesPerSecond / o.Elapsed.Seconds()
+	burst := server.Limits{DeletesPerSecond: deletesPerSecond}.Burst()
+	return float64(versions-burst) / deletesPerSecond / o.Elapsed.Seconds()
 }
 
 // together lets two runs of half the versions each go at once.
 func (b Bench) together(ctx context.Context, limits server.Limits, c contenders.Contender) (rate, slower float64, err error) {
-	half := stock(b.Versions/2, prefix, otherPrefix)
+	half := stock(b.limitedVersions()/2, prefix, otherPrefix)
 	stocked, err := b.ready(ctx, limits, half)
 	if err != nil {
 		return 0, 0, err
@@ -122,6 +138,8 @@ func (b Bench) together(ctx context.Context, limits server.Limits, c contenders.
 			return 0, 0, err
 		}
 	}
+	b.say("  two runs: %.1f s%s, %.1f s%s%s", outcomes[0].Elapsed.Seconds(), parked(outcomes[0]), outcomes[1].Elapsed.Seconds(),
+		parked(outcomes[1]), b.refusals(ctx))
 	first, last := outcomes[0], outcomes[1]
 	if first.Elapsed > last.Elapsed {
 		first, last = last, first

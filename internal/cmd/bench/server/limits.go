@@ -20,9 +20,9 @@ type Limits struct {
 	DeletesPerSecond int `json:"deletes_per_second"`
 }
 
-// Burst is how many deletes a rate limit lets through at once after a rest: one request of a thousand, which would otherwise
-// never pass a limit below it.
-const Burst = 1000
+// Burst is how many deletes the limit lets through at once after a rest: those of one second, since S3 states its rates for a
+// second, and at least one request of a thousand, which would otherwise never pass a limit below it.
+func (l Limits) Burst() int { return max(1000, l.DeletesPerSecond) }
 
 // Gate applies the limits that hold now.
 type Gate struct {
@@ -89,18 +89,18 @@ func (g *Gate) Paced(next http.Handler) http.Handler {
 func (g *Gate) allow(wanted map[string]int) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	now := time.Now()
+	now, burst := time.Now(), float64(g.limits.Burst())
 	for prefix := range wanted {
 		a := g.buckets[prefix]
 		if a == nil {
-			a = &allowance{left: Burst, at: now}
+			a = &allowance{left: burst, at: now}
 			g.buckets[prefix] = a
 		}
-		a.left = min(Burst, a.left+now.Sub(a.at).Seconds()*float64(g.limits.DeletesPerSecond))
+		a.left = min(burst, a.left+now.Sub(a.at).Seconds()*float64(g.limits.DeletesPerSecond))
 		a.at = now
 	}
 	for prefix, n := range wanted {
-		if g.buckets[prefix].left < float64(min(n, Burst)) {
+		if g.buckets[prefix].left < min(float64(n), burst) {
 			return false
 		}
 	}

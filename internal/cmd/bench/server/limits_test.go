@@ -49,14 +49,14 @@ func TestNoMoreThanTheRateIsLetThrough(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				const rate, seconds = 3500, 4
-				h := limited(server.Limits{DeletesPerSecond: rate})
-				passed := 0
+				limits := server.Limits{DeletesPerSecond: rate}
+				h, passed := limited(limits), 0
 				for began := time.Now(); time.Since(began) < seconds*time.Second; time.Sleep(10 * time.Millisecond) {
 					for send(t, h, batch, "pod/wh-17/") {
 						passed += batch
 					}
 				}
-				most := rate*seconds + server.Burst
+				most := rate*seconds + limits.Burst()
 				if passed > most || passed < most-2*batch-rate/100 {
 					t.Errorf("%d deletes in %d s, want %d less at most two batches", passed, seconds, most)
 				}
@@ -87,6 +87,21 @@ func TestARestIsWorthOneBurst(t *testing.T) {
 	})
 }
 
+func TestTheBurstIsASecondAndAtLeastOneRequest(t *testing.T) {
+	t.Parallel()
+	for rate, want := range map[int]int{1: 1000, 1000: 1000, 3500: 3500} {
+		synctest.Test(t, func(t *testing.T) {
+			h, passed := limited(server.Limits{DeletesPerSecond: rate}), 0
+			for send(t, h, 10, "a/") {
+				passed += 10
+			}
+			if passed != want {
+				t.Errorf("%d deletes passed at once at a rate of %d, want %d", passed, rate, want)
+			}
+		})
+	}
+}
+
 func TestPrefixesHaveRatesOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -109,13 +124,14 @@ func TestPrefixesHaveRatesOfTheirOwn(t *testing.T) {
 func TestSingleDeletesCountAndReadsDoNot(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := limited(server.Limits{DeletesPerSecond: 1})
+		limits := server.Limits{DeletesPerSecond: 1}
+		h := limited(limits)
 		status := func(method, target string) int {
 			w := httptest.NewRecorder()
 			h.ServeHTTP(w, httptest.NewRequest(method, target, nil))
 			return w.Code
 		}
-		for range server.Burst {
+		for range limits.Burst() {
 			if code := status(http.MethodDelete, "/bucket/a/key?versionId=v"); code != http.StatusOK {
 				t.Fatalf("status %d within the burst", code)
 			}
