@@ -136,7 +136,7 @@ func run(ctx context.Context, args []string) error {
 	for _, who := range missing {
 		say("left out: %s", who)
 	}
-	r.LeftOut = missing
+	r.LeftOut = append([]string{}, missing...) // an empty list, and not null, for those who read the JSON
 	for _, peer := range peers {
 		r.Versions[peer.Name] = peer.Version
 	}
