@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"golang.org/x/sync/errgroup"
 
 	"custody/internal/retention"
 )
@@ -31,15 +33,21 @@ func NewHolds(db *dynamodb.Client, table string, log *slog.Logger) *Holds {
 func (h *Holds) Covering(ctx context.Context, scope string) ([]retention.Hold, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, errNoAnswer)
 	defer cancel()
-	var holds []retention.Hold
-	for _, partition := range []string{scope, retention.ScopeAll} {
-		found, err := h.partition(ctx, partition)
-		if err != nil {
-			return nil, fmt.Errorf("read the holds of %s: %w", partition, translate(err))
-		}
-		holds = append(holds, found...)
+	// At once, since the time until the request counts from here.
+	group, reading := errgroup.WithContext(ctx)
+	var found [2][]retention.Hold
+	for i, partition := range [...]string{scope, retention.ScopeAll} {
+		group.Go(func() (err error) {
+			if found[i], err = h.partition(reading, partition); err != nil {
+				return fmt.Errorf("read the holds of %s: %w", partition, translate(err))
+			}
+			return nil
+		})
 	}
-	return holds, nil
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return slices.Concat(found[:]...), nil
 }
 
 func (h *Holds) partition(ctx context.Context, scope string) ([]retention.Hold, error) {

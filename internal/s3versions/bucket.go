@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
@@ -14,15 +15,19 @@ import (
 )
 
 // Bucket reads what the bucket's configuration says about deleting versions: versioning, MFA delete and Object Lock, in two
-// requests.
+// requests at once.
 func (c *Client) Bucket(ctx context.Context, bucket string) (retention.Bucket, error) {
+	var locks bool
+	var unlocked error
+	var reading sync.WaitGroup
+	reading.Go(func() { locks, unlocked = c.hasObjectLock(ctx, bucket) })
 	out, err := c.checkedVersioning(ctx, bucket)
-	if err != nil {
+	reading.Wait()
+	switch {
+	case err != nil: // it comes first, since it tells a wrong owner from a missing permission
 		return retention.Bucket{}, err
-	}
-	locks, err := c.hasObjectLock(ctx, bucket)
-	if err != nil {
-		return retention.Bucket{}, fmt.Errorf("read the Object Lock configuration of bucket %s: %w", bucket, err)
+	case unlocked != nil:
+		return retention.Bucket{}, fmt.Errorf("read the Object Lock configuration of bucket %s: %w", bucket, unlocked)
 	}
 	return retention.Bucket{
 		Versioning: retention.Versioning(out.Status),
