@@ -52,7 +52,7 @@ func advisePermanent(c inbox.Category) Advice {
 	case inbox.CategoryWrongRegion:
 		return Advice{"the bucket is in another region than the stack", "use a stack in the bucket's region, and dismiss it here"}
 	case inbox.CategoryVersionsRefused:
-		return Advice{"S3 refused to delete some versions; they are named below", "cure the codes that S3 gave, then retry it"}
+		return Advice{"S3 refused to delete some versions; Refused names them", "cure the codes that S3 gave, then retry it"}
 	case inbox.CategoryNotConverging:
 		return Advice{"every scan still found something to delete", "find out who writes versions older than the cutoff, then retry it"}
 	case inbox.CategoryKeyTooLarge:

@@ -217,6 +217,17 @@ func (l *Listing) wanted(q Query) []int {
 	return all
 }
 
+// CountState counts the runs in a state.
+func (l Listing) CountState(state inbox.State) int {
+	n := 0
+	for _, row := range l.Rows {
+		if row.State == state {
+			n++
+		}
+	}
+	return n
+}
+
 // Count counts the runs of one partition of the index, such as "failed".
 func (l Listing) Count(partition string) int {
 	n := 0

@@ -41,8 +41,42 @@ func nextOfRunning(run inbox.Run, now time.Time) Outlook {
 	if run.LeaseExpiresAt.After(now) {
 		return Outlook{Words: "a slice works on it, and renews its lease, which else ends", At: run.LeaseExpiresAt}
 	}
+	if silent(repeatedBy(run, run.LeaseExpiresAt), now) {
+		return Outlook{Words: "its worker is gone, and no sweep has given it to another in time: " + deadSweeper}
+	}
 	return Outlook{Words: "its worker is gone: the stream's retry or the next sweep gives it to another"}
 }
+
+// What the sweeper does, and when, is in package sweeper. A stack's own WakeAfter is in none of its items: this is the template's.
+const (
+	wakeAfter  = 2 * time.Minute
+	wakeAtMost = time.Hour
+	// sweepsLate is how long a living sweeper may be behind: one sweep a minute, of which a few have more to wake than they may.
+	sweepsLate = 5 * time.Minute
+)
+
+const deadSweeper = "the sweeper may be dead. Read: " + Runbook + "#oldestopenrunagealarm"
+
+// repeatedBy is when a sweep wakes the run again: behind its last wake, twice as long for each, and where there is none at once. Zero: nobody knows.
+func repeatedBy(run inbox.Run, due time.Time) time.Time {
+	switch {
+	case run.Wake == "":
+		return due
+	case run.WakeAt.IsZero():
+		return time.Time{}
+	}
+	pause := wakeAfter
+	for range min(run.WakeCount, 10) { // far beyond the longest
+		pause = min(2*pause, wakeAtMost)
+	}
+	if again := run.WakeAt.Add(pause); again.After(due) {
+		return again
+	}
+	return due
+}
+
+// silent reports whether no sweep has done what it was to do. Of a time that is not known it says nothing.
+func silent(due, now time.Time) bool { return !due.IsZero() && now.Sub(due) > sweepsLate }
 
 // wakesInVain is how many repeated wakes without a slice are no accident any more. With the template's WakeAfter of two minutes, and
 // twice as much behind each wake, the second one comes after six minutes: one got lost, or a large slice was before it.
@@ -52,6 +86,10 @@ func nextOfPending(run inbox.Run, now time.Time) Outlook {
 	switch {
 	case run.NextAttemptAt.After(now):
 		return Outlook{Words: "it is parked; the first sweep behind its next attempt's time wakes it", At: run.NextAttemptAt}
+	case silent(repeatedBy(run, run.NextAttemptAt), now) && run.Wake == "":
+		return Outlook{Words: "it is due, and no sweep has woken it in time: " + deadSweeper}
+	case silent(repeatedBy(run, run.NextAttemptAt), now):
+		return Outlook{Words: "its wake is on the stream, no slice has begun, and no sweep has repeated it in time: " + deadSweeper}
 	case run.Wake != "" && run.WakeCount >= wakesInVain:
 		return Outlook{Words: fmt.Sprintf("its wake is on the stream, a sweep repeated it %d times, and no slice has begun: the stream hands "+
 			"nothing out, slices fail before they begin, or other runs are before it. Read: %s#oldestopenrunagealarm", run.WakeCount, Runbook)}

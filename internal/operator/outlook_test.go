@@ -36,11 +36,34 @@ func TestNextSaysWhatTheRunWaitsFor(t *testing.T) {
 		"parked": {with(inbox.StatePending, func(r *inbox.Run) { r.NextAttemptAt = soon }), "it is parked", soon},
 		"parked until this second": {with(inbox.StatePending, func(r *inbox.Run) { r.NextAttemptAt = now }),
 			"it is due: the next sweep wakes it", time.Time{}},
-		"woken twice more in vain": {with(inbox.StatePending, func(r *inbox.Run) { r.Wake, r.WakeCount = "w", 2 }),
+		"woken twice more in vain": {with(inbox.StatePending, func(r *inbox.Run) { r.Wake, r.WakeCount, r.WakeAt = "w", 2, now }),
 			"its wake is on the stream, a sweep repeated it 2 times, and no slice has begun", time.Time{}},
-		"woken again": {with(inbox.StatePending, func(r *inbox.Run) { r.Wake, r.WakeCount = "w", 1 }),
+		"woken again": {with(inbox.StatePending, func(r *inbox.Run) { r.Wake, r.WakeCount, r.WakeAt = "w", 1, now }),
 			"its wake is on the stream and starts a slice", time.Time{}},
-		"woken":   {with(inbox.StatePending, func(r *inbox.Run) { r.Wake = "w" }), "its wake is on the stream", time.Time{}},
+		"woken, and nobody knows when": {with(inbox.StatePending, func(r *inbox.Run) { r.Wake = "w" }), "its wake is on the stream and starts a slice", time.Time{}},
+		"woken":                        {with(inbox.StatePending, func(r *inbox.Run) { r.Wake, r.WakeAt = "w", now }), "its wake is on the stream", time.Time{}},
+		"woken long ago, and not again": {with(inbox.StatePending, func(r *inbox.Run) { r.Wake, r.WakeAt = "w", now.Add(-7*time.Minute-time.Second) }),
+			"its wake is on the stream, no slice has begun, and no sweep has repeated it in time: the sweeper may be dead. Read: docs/operations.md#oldestopenrunagealarm", time.Time{}},
+		"woken as long ago as a sweep may take": {with(inbox.StatePending, func(r *inbox.Run) { r.Wake, r.WakeAt = "w", now.Add(-7*time.Minute) }),
+			"its wake is on the stream and starts a slice", time.Time{}},
+		"woken twice more, and not due yet": {with(inbox.StatePending, func(r *inbox.Run) { r.Wake, r.WakeCount, r.WakeAt = "w", 2, now.Add(-13*time.Minute) }),
+			"its wake is on the stream, a sweep repeated it 2 times", time.Time{}},
+		"woken twice more, and then no more": {with(inbox.StatePending, func(r *inbox.Run) { r.Wake, r.WakeCount, r.WakeAt = "w", 2, now.Add(-13*time.Minute-time.Second) }),
+			"its wake is on the stream, no slice has begun, and no sweep has repeated it", time.Time{}},
+		"woken a thousand times, the last time an hour ago": {with(inbox.StatePending, func(r *inbox.Run) { r.Wake, r.WakeCount, r.WakeAt = "w", 1000, now.Add(-time.Hour) }),
+			"its wake is on the stream, a sweep repeated it 1000 times", time.Time{}},
+		"a wake of a parked run that was due long ago": {with(inbox.StatePending, func(r *inbox.Run) {
+			r.Wake, r.WakeAt, r.NextAttemptAt = "w", now.Add(-time.Minute), now.Add(-time.Hour)
+		}), "its wake is on the stream and starts a slice", time.Time{}},
+		"parked, and due long ago": {with(inbox.StatePending, func(r *inbox.Run) { r.NextAttemptAt = now.Add(-5*time.Minute - time.Second) }),
+			"it is due, and no sweep has woken it in time: the sweeper may be dead", time.Time{}},
+		"parked, and due some minutes ago": {with(inbox.StatePending, func(r *inbox.Run) { r.NextAttemptAt = now.Add(-5 * time.Minute) }),
+			"it is due: the next sweep wakes it", time.Time{}},
+		"a slice whose lease ran out long ago": {with(inbox.StateRunning, func(r *inbox.Run) { r.LeaseToken, r.LeaseExpiresAt = "t", now.Add(-6*time.Minute) }),
+			"its worker is gone, and no sweep has given it to another in time: the sweeper may be dead", time.Time{}},
+		"a slice whose lease ran out long ago, and that was woken since": {with(inbox.StateRunning, func(r *inbox.Run) {
+			r.LeaseToken, r.LeaseExpiresAt, r.Wake, r.WakeAt = "t", now.Add(-time.Hour), "w", now.Add(-time.Minute)
+		}), "its worker is gone: the stream's retry or the next sweep", time.Time{}},
 		"unknown": {with("paused", nil), "unknown: this version does not know the state paused", time.Time{}},
 	} {
 		t.Run(sentence, func(t *testing.T) {

@@ -88,7 +88,7 @@ func (f *holdFlags) add(cmd *cobra.Command, id string) error {
 	}
 	journal.held(stands, already, s.Now(), nil)
 	for _, warning := range operator.Warnings(stands.Hold) {
-		fmt.Fprintln(cmd.ErrOrStderr(), "custody: warning:", printable(warning))
+		warn(cmd.ErrOrStderr(), printable(warning))
 	}
 	return writeAdded(cmd.OutOrStdout(), stands, already, s.Now(), f.asJSON)
 }

@@ -40,12 +40,12 @@ func TestHolds(t *testing.T) {
 	x.odd(t)
 	want := `
 SCOPE            ID      UNTIL                 BY     COVERS
-*                odd     removed               -      everything of its scope, unreadable_hold:
+*                odd     no end                -      everything of its scope, unreadable_hold:
                                                       reason is not one of legal_hold,
                                                       dispute_evidence, active_manifest, other, stop
                                                       (\x1b[2Jwhy)
 *                old     OVER                  -      key "k", other
-warehouse:wh-17  case-4  removed               alice  key "pod/wh-17/a", legal_hold
+warehouse:wh-17  case-4  no end                alice  key "pod/wh-17/a", legal_hold
 warehouse:wh-17  case-5  ` + later + `  alice  prefix "pod/wh-17/5/", legal_hold (the fifth)
 
 3 in force, 1 over; 1 cannot be understood, and while they stand nothing of their scope is deleted

@@ -121,7 +121,7 @@ func orDash(s string) string {
 func endWord(row retention.Row, now time.Time) string {
 	switch {
 	case row.ExpiresAt.IsZero():
-		return "removed"
+		return "no end"
 	case !row.InForce(now):
 		return "OVER"
 	}

@@ -146,6 +146,20 @@ func (s sheet) write(label string, paragraphs []string, lines func(string) []str
 	}
 }
 
+// warn says what does not end the command. What somebody may paste stands in lines of its own, which are never broken.
+func warn(w io.Writer, words string, commands ...string) {
+	const prefix, indent = "custody: warning: ", "  "
+	for i, line := range wrap(prefix+words, widthOf(w)-len(indent)) {
+		if i > 0 {
+			line = indent + line
+		}
+		fmt.Fprintln(w, line)
+	}
+	for _, command := range commands {
+		fmt.Fprintln(w, indent+command)
+	}
+}
+
 // wrap breaks at spaces. A word that is longer than the width stays whole: it is a name that somebody may want to copy.
 func wrap(text string, width int) []string {
 	var lines []string

@@ -92,7 +92,7 @@ func (f *planFlags) plan(cmd *cobra.Command) error {
 		return errors.Join(out.Flush(), s.explainPlan(b, err))
 	}
 	if stopped && !stops {
-		fmt.Fprintln(cmd.ErrOrStderr(), "custody: warning: the emergency brake was put on meanwhile: `custody hold list` shows it")
+		warn(cmd.ErrOrStderr(), "the emergency brake was put on meanwhile: `custody hold list` shows it")
 	}
 	if !f.asJSON {
 		o.text(sheet{out: out, width: widthOf(cmd.OutOrStdout())})
@@ -154,12 +154,12 @@ func (s *session) warn(ctx context.Context, w io.Writer, o outline) (stops bool,
 		return false, err
 	}
 	for _, row := range cover.Stops {
-		fmt.Fprintf(w, "custody: warning: the emergency brake is on for %s, %s: a run deletes nothing until `%s`\n",
-			scopeWords(row.Scope), oneLine(signed(row, o.now)), oneLine(liftCommand(row)))
+		warn(w, fmt.Sprintf("the emergency brake is on for %s, %s", scopeWords(row.Scope), oneLine(signed(row, o.now))))
+		warn(w, "a run deletes nothing until it is lifted:", oneLine(liftCommand(row)))
 	}
 	if o.Due.After(o.now) {
-		fmt.Fprintf(w, "custody: warning: a delivery with this time is not accepted before %s, which MinObjectAge (%s) says; until then "+
-			"further versions older than the cutoff may come\n", stamp(o.Due), settingSource("CUSTODY_MIN_OBJECT_AGE"))
+		warn(w, fmt.Sprintf("a delivery with this time is not accepted before %s, which MinObjectAge (%s) says; until then further "+
+			"versions older than the cutoff may come", stamp(o.Due), settingSource("CUSTODY_MIN_OBJECT_AGE")))
 	}
 	return len(cover.Stops) > 0, nil
 }

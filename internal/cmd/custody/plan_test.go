@@ -151,7 +151,7 @@ func TestPlanWarnsOfWhatARunWouldMeet(t *testing.T) {
 	x.does(t, "stop", "--reason", "incident 7", "--by", "bob", "--scope", "warehouse:wh-17")
 	a := x.run(t, planned()...)
 	want := "custody: warning: the emergency brake is on for scope warehouse:wh-17, by bob since"
-	if a.code != 0 || !strings.HasPrefix(a.stderr, want) || !strings.Contains(a.stderr, "a run deletes nothing until `custody resume --scope warehouse:wh-17`") ||
+	if a.code != 0 || !strings.HasPrefix(a.stderr, want) || !strings.Contains(a.stderr, "nothing until it is lifted:\n  custody resume --scope warehouse:wh-17\n") ||
 		!strings.Contains(a.stdout, "1 would go") {
 		t.Errorf("under the brake: exit code %d, stderr %s, stdout\n%s", a.code, a.stderr, a.stdout)
 	}
@@ -161,6 +161,7 @@ func TestPlanWarnsOfWhatARunWouldMeet(t *testing.T) {
 	if a.code != 0 || !strings.Contains(a.stderr, "custody: warning: a delivery with this time is not accepted before ") || !strings.Contains(a.stdout, "1 would go") {
 		t.Errorf("a young cutoff: exit code %d, stderr %s, stdout\n%s", a.code, a.stderr, a.stdout)
 	}
+	fits(t, x.with("COLUMNS", "60").run(t, young...).stderr, 60)
 	x.does(t, append(young, "--min-object-age", "1h")...)
 	x.with("CUSTODY_MIN_OBJECT_AGE", "0s").does(t, young...)
 }

@@ -141,6 +141,9 @@ func fitted(parts []string, room int) string {
 
 // words say how it stands, what matters most first, in full for a log.
 func words(run inbox.Run, r operator.Reading) []string {
+	if atRest(run) { // what a last scan was going to meet no longer matters
+		return append([]string{string(run.State), goneWords(run)}, where(run)...)
+	}
 	all := []string{string(run.State), amount(run, r, func(n int64) string { return strconv.FormatInt(n, 10) })}
 	if r.Total > 0 {
 		all[1] += fmt.Sprintf(" (%d %%)", 100*r.Done/r.Total)

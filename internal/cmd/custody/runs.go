@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,9 +49,9 @@ func (f *queryFlags) query() operator.Query {
 	return q
 }
 
-// narrowed reports whether fewer than all runs are asked for.
+// narrowed reports whether fewer than all runs of their states are asked for.
 func (f *queryFlags) narrowed() bool {
-	return len(f.states) > 0 || len(f.categories) > 0 || f.scope != "" || f.olderThan > 0
+	return len(f.categories) > 0 || f.scope != "" || f.olderThan > 0
 }
 
 // runsFlags are the flags of `runs`.
@@ -122,7 +123,7 @@ func (f *runsFlags) look(cmd *cobra.Command, s *session, screen *canvas) error {
 	if err != nil {
 		return s.explain(err)
 	}
-	writeRuns(&text, l, s.Now(), widthOf(cmd.OutOrStdout()), paletteOf(cmd.OutOrStdout()), f.query.narrowed())
+	writeRuns(&text, l, s.Now(), widthOf(cmd.OutOrStdout()), paletteOf(cmd.OutOrStdout()), f.query)
 	if err := s.unclear(&text, l); err != nil {
 		fmt.Fprintln(&text, printable(err.Error()))
 	}
@@ -142,7 +143,7 @@ func (f *runsFlags) once(cmd *cobra.Command, s *session, out, complaints io.Writ
 			}
 		}
 	} else {
-		writeRuns(out, l, s.Now(), widthOf(out), paletteOf(out), f.query.narrowed())
+		writeRuns(out, l, s.Now(), widthOf(out), paletteOf(out), f.query)
 	}
 	return s.unclear(complaints, l)
 }
@@ -191,7 +192,7 @@ type itemPart struct {
 }
 
 // writeRuns writes the list. A column that there is no room for is left out, the least telling first.
-func writeRuns(w io.Writer, l operator.Listing, now time.Time, width int, colors palette, narrowed bool) {
+func writeRuns(w io.Writer, l operator.Listing, now time.Time, width int, colors palette, asked queryFlags) {
 	if len(l.Rows) > 0 {
 		var table bytes.Buffer
 		grid(&table, width, fit(width, runRows(l.Rows, now), "ATTEMPTS", "SCOPE", "PROGRESS", "WAITS FOR"))
@@ -200,14 +201,29 @@ func writeRuns(w io.Writer, l operator.Listing, now time.Time, width int, colors
 		}
 		fmt.Fprintln(w)
 	}
-	of := ""
-	if narrowed {
-		of = " of those asked for"
-	}
-	fmt.Fprintf(w, "%d open, %d failed, %d recorded%s\n", l.Count("open"), l.Count("failed"), l.Count("recorded"), of)
+	fmt.Fprintln(w, countWords(l, asked))
 	if l.Skipped > 0 {
 		fmt.Fprintf(w, "errors and progress (?) of %d younger ones were not looked at; custody show, or --category, reads them\n", l.Skipped)
 	}
+}
+
+// countWords counts what was asked for and nothing else: of a state that nobody looked for, 0 would be taken for the truth.
+func countWords(l operator.Listing, asked queryFlags) string {
+	var words []string
+	if len(asked.states) == 0 {
+		for _, partition := range []string{"open", "failed", "recorded"} {
+			words = append(words, fmt.Sprintf("%d %s", l.Count(partition), partition))
+		}
+	}
+	for _, state := range operator.OpenStates() {
+		if slices.Contains(asked.states, string(state)) {
+			words = append(words, fmt.Sprintf("%d %s", l.CountState(state), state))
+		}
+	}
+	if asked.narrowed() {
+		words[len(words)-1] += " of those asked for"
+	}
+	return strings.Join(words, ", ")
 }
 
 func runRows(rows []operator.Row, now time.Time) [][]string {
@@ -240,10 +256,16 @@ func progressWords(row operator.Row) string {
 		return "?"
 	case row.Slices == 0:
 		return "-"
-	case row.Mode == inbox.ModeDryRun:
-		return fmt.Sprintf("%d selected, scan %d", row.Counters.Selected, row.Place.Scan)
 	}
-	return fmt.Sprintf("%d deleted, scan %d", row.Counters.Deleted, row.Place.Scan)
+	return fmt.Sprintf("%s, scan %d", goneWords(row.Run), row.Place.Scan)
+}
+
+// goneWords are what is gone after all scans, or in a dry run would be.
+func goneWords(run inbox.Run) string {
+	if run.Mode == inbox.ModeDryRun {
+		return fmt.Sprintf("%d selected", run.Counters.Selected)
+	}
+	return fmt.Sprintf("%d deleted", run.Counters.Deleted)
 }
 
 func lineOf(row operator.Row, now time.Time) runLine {

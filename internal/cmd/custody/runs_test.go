@@ -76,6 +76,26 @@ pending   0s     0         the stream      -              -                    w
 	}
 }
 
+// What nobody asked for is not counted as 0.
+func TestRunsCountsWhatWasAskedFor(t *testing.T) {
+	t.Parallel()
+	x := newTables(t)
+	x.attention(t)
+	for args, want := range map[string]string{
+		"":                                "4 open, 1 failed, 1 recorded",
+		"--state failed":                  "1 failed",
+		"--state failed --state recorded": "1 recorded, 1 failed",
+		"--state running,pending":         "3 pending, 1 running",
+		"--scope warehouse:wh-9":          "0 open, 0 failed, 0 recorded of those asked for",
+		"--state failed --older-than 90h": "0 failed of those asked for",
+	} {
+		text := strings.TrimSpace(x.does(t, append([]string{"runs"}, strings.Fields(args)...)...))
+		if got := text[strings.LastIndex(text, "\n")+1:]; got != want {
+			t.Errorf("runs %s: %q, want %q", args, got, want)
+		}
+	}
+}
+
 func TestRunsFitsNarrowTerminals(t *testing.T) {
 	t.Parallel()
 	x := newTables(t)

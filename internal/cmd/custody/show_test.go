@@ -64,7 +64,7 @@ func TestShowSaysEverythingAboutARun(t *testing.T) {
 		"            Read: docs/operations.md#unavailable",
 		"Holds       1 in force for its scope and for all",
 		"Next        it is parked; the first sweep behind its next attempt's time wakes it",
-		"            T (in 12m)",
+		"            T (in 12m). It then goes on by itself, and no command hurries it",
 		"You can     custody dismiss cleanup.run/r-1 --reason '...'",
 		"            custody stop --scope warehouse:wh-17 --reason '...'",
 		"            custody hold list --scope warehouse:wh-17",
@@ -128,7 +128,7 @@ func TestShowOfEachState(t *testing.T) {
 	})
 	x.shows(t, "r-failed", "State       failed since T (1m ago)", "Refused     8 versions in this scan",
 		`            AccessDenied: key "pod/wh-17/a\n" version v1`, "            and 3 more; --json names up to 100",
-		"Last error  versions_refused, T (1m ago): S3 refused to delete some versions; they are named below",
+		"Last error  versions_refused, T (1m ago): S3 refused to delete some versions; Refused names them",
 		"            Read: docs/operations.md#versions_refused",
 		"Cause       throttled, T (1m ago): S3 or DynamoDB asked for fewer requests",
 		"You can     custody retry cleanup.run/r-failed", "            custody dismiss cleanup.run/r-failed --reason '...'")
@@ -150,7 +150,7 @@ func TestShowOfEachState(t *testing.T) {
 		r.LastError = &inbox.LastError{Category: inbox.CategoryInternal, Message: "m", At: ago(time.Hour)}
 	})
 	x.shows(t, "r-gone", "Operator    dismiss by bob, T (1m ago): wrong cutoff", "You can     nothing: it has ended",
-		"Last error  internal, T (1h ago): an error that no other category names (before the operator's dismiss)")
+		"Last error  internal, T (1h ago): an error that no other category names (before the operator's dismiss). It is over: the run is dismissed")
 }
 
 func TestShowTellsErrorsBeforeAMoveFromThoseBehindIt(t *testing.T) {
@@ -174,6 +174,40 @@ func TestShowOfARunThatIsDoneNamesNoCureForWhatIsOver(t *testing.T) {
 	x.shows(t, "r-1", "Last error  throttled, T (1m ago): S3 or DynamoDB asked for fewer requests. It is over: the run is done", "            slow down")
 	if text := x.does(t, "show", "r-1"); strings.Contains(text, "Cure:") || strings.Contains(text, "Read:") {
 		t.Errorf("what is over is to be cured:\n%s", text)
+	}
+}
+
+func TestShowOfARunThatWasDismissedNamesNoCureForWhatIsOver(t *testing.T) {
+	t.Parallel()
+	x := newTables(t)
+	x.has(t, "r-1", inbox.StateDismissed, func(r *inbox.Run) {
+		r.LastError = &inbox.LastError{Category: inbox.CategoryNoSuchBucket, Message: "no bucket", At: ago(90 * time.Second)}
+	})
+	x.shows(t, "r-1", "Last error  no_such_bucket, T (1m ago): the bucket of the selection does not exist. It is over: the run is dismissed")
+	if text := x.does(t, "show", "r-1"); strings.Contains(text, "Cure:") {
+		t.Errorf("what is over is to be cured:\n%s", text)
+	}
+}
+
+func TestShowSaysThatTheBrakeWasLifted(t *testing.T) {
+	t.Parallel()
+	x := newTables(t)
+	x.has(t, "r-1", inbox.StatePending, func(r *inbox.Run) {
+		r.NextAttemptAt = time.Now().Add(90 * time.Second)
+		r.LastError = &inbox.LastError{Category: inbox.CategoryStopped, Message: "stopped", At: ago(90 * time.Second)}
+	})
+	lifted := "the emergency brake is on; it was lifted since stopped Cure: nothing: it goes on by itself"
+	x.shows(t, "r-1", lifted)
+	if text := x.does(t, "show", "r-1"); strings.Contains(text, "hurries") {
+		t.Errorf("nobody wants to hurry a wait of a minute:\n%s", text)
+	}
+	for what, see := range map[string]func() string{
+		"the brake is on":         func() string { x.does(t, "stop", "--reason", "x"); return x.does(t, "show", "r-1") },
+		"the holds were not read": func() string { return x.with("CUSTODY_HOLDS_TABLE", "").does(t, "show", "r-1") },
+	} {
+		if text := see(); strings.Contains(text, "lifted since") || !strings.Contains(text, "Cure: `custody resume`") {
+			t.Errorf("%s, and yet:\n%s", what, text)
+		}
 	}
 }
 

@@ -155,11 +155,17 @@ func (v view) problem(e *inbox.LastError) []string {
 	if op := v.Run.Operation; op != nil && op.At.After(e.At) {
 		headline += " (before the operator's " + op.Move + ")"
 	}
-	if v.Run.State == inbox.StateDone {
-		return []string{headline + ". It is over: the run is done", e.Message}
+	switch state := v.Run.State; {
+	case state == inbox.StateDone || state == inbox.StateDismissed:
+		return []string{headline + ". It is over: the run is " + string(state), e.Message}
+	case e.Category == inbox.CategoryStopped && v.lifted():
+		return []string{headline + "; it was lifted since", e.Message, "Cure: nothing: it goes on by itself", "Read: " + operator.Heading(e.Category)}
 	}
 	return []string{headline, e.Message, "Cure: " + advice.Do, "Read: " + operator.Heading(e.Category)}
 }
+
+// lifted reports whether the holds were read and no brake is on.
+func (v view) lifted() bool { return v.coverProblem == nil && len(v.cover.Stops) == 0 }
 
 // cause is why the slices of a run that was given up made no progress. Where none of them wrote an error, the sweeper puts its own in
 // the place (inbox.GiveUp), which says nothing that the last error does not say.
@@ -201,6 +207,9 @@ func (v view) brakes() []string {
 	return lines
 }
 
+// soonEnough is a wait that nobody wants to make shorter: twice the sweeps' time, which comes on top of it.
+const soonEnough = 2 * time.Minute
+
 func (v view) next() string {
 	outlook := operator.Next(v.Run, v.now)
 	words := outlook.Words
@@ -209,6 +218,8 @@ func (v view) next() string {
 	}
 	if len(v.cover.Stops) > 0 && v.Run.State.OpenIndex() == "open" {
 		words += ". The brake is on: each slice deletes nothing and parks it again, at no cost of attempts, until custody resume"
+	} else if outlook.At.Sub(v.now) > soonEnough && v.Run.State == inbox.StatePending {
+		words += ". It then goes on by itself, and no command hurries it"
 	}
 	return words
 }
