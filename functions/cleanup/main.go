@@ -23,6 +23,7 @@ import (
 )
 
 func main() {
+	tuneCollector(os.Getenv)
 	settings, err := config.LoadCleanup(os.Environ())
 	tel := telemetry.New(os.Stdout, settings.Stack, settings.LogLevel)
 	if err != nil {
