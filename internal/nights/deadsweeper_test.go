@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"custody/internal/inbox"
 )
@@ -25,6 +26,9 @@ func deadSweeper() night {
 			lost := w.losesRecords(t)
 			w.accepted(t, "d-1", "r-1", "2026-07-01T00:00:00Z")
 			soon(t, "the wake is lost", func() bool { return lost.Load() > 0 })
+			before := lost.Load()
+			w.passes(t, 25*time.Minute) // silence pages some ten minutes later than an age does
+			soon(t, "what that wrote is lost, too", func() bool { return lost.Load() > before })
 			w.db.open()
 		},
 		events: map[string]func(*testing.T, *world){

@@ -124,6 +124,7 @@ func TestAChoiceThatCannotBeMeant(t *testing.T) {
 		"custody retry needs a RUN, or --all for all that the filters leave":                       {"retry", "--scope", "warehouse:wh-17"},
 		"a RUN and --all or a filter are both given":                                               {"retry", "r-1", "--all"},
 		"a RUN and --all or a filter are both given: name":                                         {"retry", "r-1", "--scope", "warehouse:wh-17"},
+		"a RUN and --all or a filter are both given: name the runs":                                {"retry", "r-1", "--state", "failed"},
 		"custody dismiss --all needs --state: it would give up what runs as well as what failed":   {"dismiss", "--all", "--reason", "x", "--yes"},
 		"--state pending: a run in that state cannot be moved by retry; it must be one of failed":  {"retry", "--all", "--state", "pending", "--yes"},
 		"--state failed: a run in that state cannot be moved by release; it must be one of record": {"release", "--all", "--state", "failed", "--yes"},

@@ -86,7 +86,7 @@ func (x exampleWorld) settles(t *testing.T) {
 	t.Helper()
 	tick, end := time.NewTicker(100*time.Millisecond), time.After(atMost)
 	defer tick.Stop()
-	for text := ""; !strings.Contains(text, "0 open, "); {
+	for text := ""; !strings.Contains("\n"+text, "\n0 open, "); {
 		text = x.does(t, "runs")
 		select {
 		case <-tick.C:
@@ -229,7 +229,7 @@ func ofLocal() map[string]example {
 	return map[string]example{
 		"custody local --env-file local.env": line("ready; `. ./local.env` in another shell", nil),
 		"custody local --port 8080 --set CUSTODY_RECORD_ONLY=true --set CUSTODY_REPLAY_WINDOW=1h": line("http://127.0.0.1:8080/",
-			func(t *testing.T) { free(t, 8080, 8081, 8082, 8083) }),
+			func(t *testing.T) { free(t, 8080, 8081, 8082, 8083, 8084) }),
 		"custody local --dynamodb http://127.0.0.1:8000": line("DynamoDB       http://127.0.0.1:8000", func(t *testing.T) {
 			free(t, 8000)
 			l, err := net.Listen("tcp", "127.0.0.1:8000")
@@ -241,7 +241,7 @@ func ofLocal() map[string]example {
 			t.Cleanup(func() { _ = server.Close() })
 		}),
 		"custody local --listen 0.0.0.0 --sam-env sam.json --lambda http://127.0.0.1:3001": line("Lambda         http://127.0.0.1:3001", func(t *testing.T) {
-			free(t, 2998, 2999, 3000, 3001)
+			free(t, 2998, 2999, 3000, 3001, 3002)
 			l := startLocal(t, "--port", "2998") // whose Lambda is at 3001
 			t.Cleanup(func() { l.end(t, os.Interrupt) })
 		}),

@@ -142,7 +142,7 @@ func TestAHoldThatCannotBeMeant(t *testing.T) {
 		{"needs an ID", []string{"hold", "remove"}},
 		{`scope is "wh-17"`, []string{"hold", "list", "--scope", "wh-17"}},
 		{`scope is ""`, []string{"hold", "list", "--scope", ""}},
-		{`there is no command "lift"`, []string{"hold", "lift"}},
+		{`has no command "lift"`, []string{"hold", "lift"}},
 		{"needs --reason", []string{"stop"}},
 		{"reason is empty", []string{"stop", "--reason", " "}},
 		{`scope is "wh-17"`, []string{"stop", "--reason", "x", "--scope", "wh-17"}},

@@ -184,3 +184,21 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 		t.Errorf("the exit codes are not documented:\n%s", help)
 	}
 }
+
+// A command that is nearly one is named, and a time that has another form is explained.
+func TestAMisspelledCommandLineSaysWhatIsMeant(t *testing.T) {
+	t.Parallel()
+	x := newTables(t)
+	for want, args := range map[string][]string{
+		"custody has no command \"run\"; is `custody runs` meant?":                                           {"run"},
+		"custody has no command \"rnus\"; is `custody runs` meant?":                                          {"rnus"},
+		"custody hold has no command \"lst\"; is `custody hold list` meant?":                                 {"hold", "lst"},
+		"custody takes no argument, and there is no command \"nonsense\"; `custody --help` lists what there": {"nonsense"},
+		"custody runs takes no argument, and there is no command \"r-1\"; `custody runs --help`":             {"runs", "r-1"},
+		`"2d" for "--older-than" flag: time: unknown unit "d" in duration "2d"; a time is given in hours`:    {"runs", "--older-than", "2d"},
+		`"soon" for "--every" flag: time: invalid duration "soon"; a time is given in hours, minutes and`:    {"runs", "--every", "soon"},
+		"unknown flag: --nonsense; `custody runs --help` lists the flags":                                    {"runs", "--nonsense"},
+	} {
+		x.refuses(t, 2, want, args...)
+	}
+}

@@ -53,6 +53,9 @@ Exit codes:
 		},
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if strings.Contains(err.Error(), "invalid duration") || strings.Contains(err.Error(), "in duration") { // of package time, which has no days
+			return usagef("%w; a time is given in hours, minutes and seconds, as in 48h, 1h30m or 90s", err)
+		}
 		return usagef("%w; `%s --help` lists the flags", err, cmd.CommandPath())
 	})
 	root.AddCommand(newRuns(), newShow(), newHold(), newStop(), newResume(), newReport(), newPlan(), newSign(), newSend(), newCheck(), newLocal(i), newVersion())
@@ -85,6 +88,10 @@ func teach(root *cobra.Command) {
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
+	}
+	cmd.SuggestionsMinimumDistance = 2 // the library's own where it says it itself: letters that differ
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		return usagef("%s has no command %q; is `%s %s` meant?", cmd.CommandPath(), args[0], cmd.CommandPath(), near[0])
 	}
 	return usagef("%s takes no argument, and there is no command %q; `%s --help` lists what there is", cmd.CommandPath(), args[0], cmd.CommandPath())
 }

@@ -49,8 +49,11 @@ func (f *queryFlags) query() operator.Query {
 	return q
 }
 
-// narrowed reports whether fewer than all runs of their states are asked for.
-func (f *queryFlags) narrowed() bool {
+// narrowed reports whether fewer than all runs are asked for.
+func (f *queryFlags) narrowed() bool { return len(f.states) > 0 || f.narrowedWithin() }
+
+// narrowedWithin reports whether fewer than all runs of their states are asked for.
+func (f *queryFlags) narrowedWithin() bool {
 	return len(f.categories) > 0 || f.scope != "" || f.olderThan > 0
 }
 
@@ -220,7 +223,7 @@ func countWords(l operator.Listing, asked queryFlags) string {
 			words = append(words, fmt.Sprintf("%d %s", l.CountState(state), state))
 		}
 	}
-	if asked.narrowed() {
+	if asked.narrowedWithin() {
 		words[len(words)-1] += " of those asked for"
 	}
 	return strings.Join(words, ", ")
