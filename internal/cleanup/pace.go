@@ -9,14 +9,17 @@ import (
 const (
 	// firstPause follows a round in which nothing went. It doubles with each further one in a row, up to lastPause.
 	firstPause = 100 * time.Millisecond
-	lastPause  = 3200 * time.Millisecond
+	lastPause  = 1600 * time.Millisecond
 	// refusals is how many such rounds in a row, of all deleters, end the slice: some ten seconds.
-	refusals = 8
+	refusals = 12
+	// window is the least time over which what goes through is counted, and between two changes of the rate: limits are so many a second,
+	// and let a second's worth through at once.
+	window = time.Second
 	// leastRate is how many versions a second are sent at least: a batch every three seconds or so.
 	leastRate = 300
 	// growth is how much faster deletions become with each second, in versions a second. What grows by a constant and falls by a share
 	// comes out even between several runs under one limit (AIMD).
-	growth = 200
+	growth = 400
 )
 
 // pace is the one brake of all deleters of a slice. S3 takes some 3,500 deletes a second under a prefix and answers SlowDown beyond
@@ -34,6 +37,7 @@ type pace struct {
 	rate    float64   // versions a second; 0 while nothing asked to slow down
 	raised  time.Time // up to when the rate has grown
 	turn    time.Time // when the next round may begin
+	paused  time.Time // when a round was last asked to slow down
 	since   time.Time // when the count below began: at the first round, and anew with each answer that lowered the rate
 	through int       // versions that went through since
 	refused int       // answers in a row that asked to slow down, with nothing going through between them
@@ -87,25 +91,24 @@ func (p *pace) went(n int) {
 func (p *pace) slower(began time.Time) (hopeless bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if began.Before(p.since) { // it was on its way when the rate was last lowered, and says nothing new
+	if began.Before(p.paused) { // it was on its way when the last one was refused, and says nothing new
 		return false
 	}
 	now := p.now()
-	p.rate = max(p.lowered(now.Sub(p.since)), leastRate)
-	p.turn = now.Add(p.some(min(firstPause<<p.refused, lastPause)))
-	p.since, p.raised, p.through = now, now, 0
+	if in := now.Sub(p.since); p.rate == 0 || in >= window {
+		p.rate = max(p.lowered(max(in, window)), leastRate)
+		p.since, p.raised, p.through = now, now, 0
+	}
+	p.turn, p.paused = now.Add(p.some(min(firstPause<<p.refused, lastPause))), now
 	p.refused++
 	return p.refused >= refusals
 }
 
-// lowered is a rate below the one that was too high: a little less than what went through in the time, and where nothing did, half.
+// lowered is a rate below the one that was too high: a little less than what went through in the time, and half at least.
 func (p *pace) lowered(in time.Duration) float64 {
-	if p.through == 0 {
-		return p.rate / 2
+	measured := float64(p.through) / in.Seconds()
+	if p.rate == 0 {
+		return measured
 	}
-	measured := float64(p.through) / max(in, firstPause).Seconds()
-	if p.rate > 0 {
-		measured = min(measured, p.rate)
-	}
-	return measured * 7 / 8
+	return max(min(measured, p.rate)*7/8, p.rate/2)
 }

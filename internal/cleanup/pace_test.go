@@ -65,7 +65,7 @@ func (l *limit) grant(vs []retention.Version) int {
 func TestUnderARateLimitADeleterWaitsForTheOthersAndNothingIsLostOrStarved(t *testing.T) {
 	t.Parallel()
 	for name, whole := range map[string]bool{"requests are refused whole": true, "versions are refused": false} {
-		for rate, want := range map[int]struct{ used, requests float64 }{1200: {0.4, 5}, 3500: {0.6, 2}, 9000: {0.7, 1.5}} {
+		for rate, want := range map[int]struct{ used, requests float64 }{1200: {0.8, 8}, 3500: {0.8, 4}, 9000: {0.85, 1.5}} {
 			t.Run(fmt.Sprintf("%s, %d a second", name, rate), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {

@@ -66,7 +66,7 @@ func reportThrottled() scenario {
 	return scenario{
 		before: func(w *invariants.World) { put(w, pod("a")) },
 		fault: func(c invariants.Call) invariants.Fault {
-			if c.Operation == "PutObject" && throttled < 24 { // eight tries of the batch, three attempts of the SDK each
+			if c.Operation == "PutObject" && throttled < 36 { // twelve tries of the batch, three attempts of the SDK each
 				throttled++
 				return invariants.Fault{Kind: invariants.FaultThrottled}
 			}
