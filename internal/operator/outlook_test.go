@@ -50,6 +50,9 @@ func TestNextSaysWhatTheRunWaitsFor(t *testing.T) {
 			"its wake is on the stream, a sweep repeated it 2 times", time.Time{}},
 		"woken twice more, and then no more": {with(inbox.StatePending, func(r *inbox.Run) { r.Wake, r.WakeCount, r.WakeAt = "w", 2, now.Add(-13*time.Minute-time.Second) }),
 			"its wake is on the stream, no slice has begun, and no sweep has repeated it", time.Time{}},
+		"woken a thousand times, the last time more than an hour ago": {with(inbox.StatePending, func(r *inbox.Run) {
+			r.Wake, r.WakeCount, r.WakeAt = "w", 1000, now.Add(-time.Hour-5*time.Minute-time.Second)
+		}), "its wake is on the stream, no slice has begun, and no sweep has repeated it", time.Time{}},
 		"woken a thousand times, the last time an hour ago": {with(inbox.StatePending, func(r *inbox.Run) { r.Wake, r.WakeCount, r.WakeAt = "w", 1000, now.Add(-time.Hour) }),
 			"its wake is on the stream, a sweep repeated it 1000 times", time.Time{}},
 		"a wake of a parked run that was due long ago": {with(inbox.StatePending, func(r *inbox.Run) {

@@ -84,7 +84,7 @@ WOULD GO  STAYS  PREFIX
 			t.Errorf("a line of %d columns where there are 60: %s", len(line)-1, line)
 		}
 	}
-	if text := x.does(t, planned("--check-tags", "false")...); !strings.Contains(text, "5 would go, 1 stay") || !strings.Contains(text, "without tags") {
+	if text := x.does(t, planned("--check-tags", "false")...); !strings.Contains(text, "5 would go, 1 stays\n") || !strings.Contains(text, "without tags") {
 		t.Errorf("without tags:\n%s", text)
 	}
 	if text := x.with("CUSTODY_WAREHOUSE_PREFIXES", "labels/{warehouse_id}/").does(t, planned()...); !strings.Contains(text, "Versions    1: 1 would go\n") {

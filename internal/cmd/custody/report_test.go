@@ -105,7 +105,7 @@ func TestReportOfADryRunSaysWhatWouldGo(t *testing.T) {
 	x.selected(t, headerOf("r-1", report.ModeDryRun, 1), of("pod/wh-17/a", ""), of("pod/wh-17/b", "tag"))
 	text := x.does(t, "report", "cleanup.run/r-1")
 	for _, want := range []string{
-		"Mode        dry run: nothing was deleted", "Versions    2: 1 would go, 1 stay",
+		"Mode        dry run: nothing was deleted", "Versions    2: 1 would go, 1 stays",
 		"would go  dry_run  1         0        1.5 KiB  expired and held by nothing: a run that deletes would", "WOULD GO  STAYS  PREFIX",
 	} {
 		if !strings.Contains(text, want) {

@@ -110,11 +110,14 @@ func counted(n int64, what string) string {
 
 // sum says in one line how many versions are where.
 func sum(t report.Total) string {
-	words := []string{}
+	words, stay := []string{}, "stay"
+	if t.Stays == 1 {
+		stay = "stays"
+	}
 	for _, part := range []struct {
 		n    int64
 		word string
-	}{{t.Gone, "gone"}, {t.WouldGo, "would go"}, {t.Stays, "stay"}, {t.Unknown, "unknown"}} {
+	}{{t.Gone, "gone"}, {t.WouldGo, "would go"}, {t.Stays, stay}, {t.Unknown, "unknown"}} {
 		if part.n > 0 {
 			words = append(words, fmt.Sprintf("%d %s", part.n, part.word))
 		}
