@@ -63,7 +63,12 @@ func (f *logFlag) journal(cmd *cobra.Command, s *session, stack *stackFlag, ever
 		return j, nil
 	}
 	if !isLogGroup(group) {
-		return nil, usagef("%s is %q, it must be the name of a log group: 1 to 512 characters of A-Z a-z 0-9 . - _ / #", from, group)
+		wrong := fmt.Errorf("%s is %q, it must be the name of a log group: 1 to 512 characters of A-Z a-z 0-9 . - _ / #", from, group)
+		if f.group != "" {
+			return nil, &usageError{wrong}
+		}
+		j.lacking = wrong // nobody has typed it, and an emergency brake waits for no environment
+		return j, nil
 	}
 	j.log = &deployed.OperatorLog{Client: cloudwatchlogs.NewFromConfig(s.connection.aws), Group: group}
 	// `custody retry --all | head` must not end before what it did is logged.

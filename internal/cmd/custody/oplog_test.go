@@ -257,6 +257,11 @@ func TestWhereTheOperatorLogIsNamed(t *testing.T) {
 			t.Errorf("%s: logged %v", step.name, lines)
 		}
 	}
+	got := x.with("CUSTODY_OPERATOR_LOG", "a:b", "CUSTODY_HOLDS_TABLE", "holds").run(t, "stop", "--reason", "x", "--scope", "warehouse:wh-9")
+	if got.code != 0 || !strings.Contains(got.stdout, "scope warehouse:wh-9 stopped") || len(l.taken(t)) != 0 ||
+		!strings.Contains(got.stderr, `(CUSTODY_OPERATOR_LOG is "a:b", it must be the name of a log group: 1 to`) || !strings.Contains(got.stderr, `"action":"stop"`) {
+		t.Errorf("of an environment with a wrong name: exit code %d, stdout %q, stderr %q", got.code, got.stdout, got.stderr)
+	}
 	x.refuses(t, 2, `--operator-log is "a:b", it must be the name of a log group`, "stop", "--reason", "x", "--stack", "custody", "--operator-log", "a:b")
 }
 
