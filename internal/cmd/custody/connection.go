@@ -22,6 +22,7 @@ import (
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/logging"
 	"github.com/aws/smithy-go/middleware"
 )
 
@@ -35,13 +36,15 @@ type connection struct {
 // watched is a table and the last failure of a call to it.
 type watched struct {
 	table
-	mu     sync.Mutex
-	failed error
+	mu       sync.Mutex
+	failed   error
+	failures int
 }
 
 // connect finds region and credentials by AWS's standard environment.
 func connect(ctx context.Context) (*connection, error) {
-	cfg, err := awsconfig.LoadDefaultConfig(ctx)
+	// What the SDK logs stands in the error as well, or is about a call that nobody waits for any more.
+	cfg, err := awsconfig.LoadDefaultConfig(ctx, awsconfig.WithLogger(logging.Nop{}))
 	if missing, ok := errors.AsType[awsconfig.SharedConfigProfileNotExistError](err); ok {
 		return nil, fmt.Errorf("AWS_PROFILE names the profile %q, which the AWS configuration does not have: `aws configure list-profiles` lists what it has", missing.Profile)
 	}
@@ -90,11 +93,23 @@ func (c *connection) client(t table) *dynamodb.Client {
 }
 
 func (w *watched) remember(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+	before := w.failedSoFar()
 	out, metadata, err := next.HandleInitialize(ctx, in)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.failed = err
+	if w.failures != before { // one of those at the same time has failed: this one was broken off for that, or says nothing about it
+		return out, metadata, err
+	}
+	if w.failed = err; err != nil {
+		w.failures++
+	}
 	return out, metadata, err
+}
+
+func (w *watched) failedSoFar() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.failures
 }
 
 // session is one command's work with a stack.

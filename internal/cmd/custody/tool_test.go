@@ -62,6 +62,11 @@ func (x tool) refuses(t *testing.T, code int, words string, args ...string) {
 	if a.code != code || !strings.Contains(a.stderr, words) || a.stdout != "" {
 		t.Errorf("custody %s: exit code %d, stdout %q, stderr %s\nwant code %d and %q", strings.Join(args, " "), a.code, a.stdout, a.stderr, code, words)
 	}
+	for line := range strings.Lines(a.stderr) {
+		if strings.HasPrefix(line, "SDK ") {
+			t.Errorf("custody %s: the AWS SDK talks to whoever reads this: %s", strings.Join(args, " "), line)
+		}
+	}
 }
 
 // with is the tool with other variables; an empty one is taken away.
