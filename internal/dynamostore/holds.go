@@ -1,16 +1,16 @@
 package dynamostore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"golang.org/x/sync/errgroup"
 
 	"custody/internal/retention"
 )
@@ -34,20 +34,24 @@ func (h *Holds) Covering(ctx context.Context, scope string) ([]retention.Hold, e
 	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, errNoAnswer)
 	defer cancel()
 	// At once, since the time until the request counts from here.
-	group, reading := errgroup.WithContext(ctx)
-	var found [2][]retention.Hold
-	for i, partition := range [...]string{scope, retention.ScopeAll} {
-		group.Go(func() (err error) {
-			if found[i], err = h.partition(reading, partition); err != nil {
-				return fmt.Errorf("read the holds of %s: %w", partition, translate(err))
-			}
-			return nil
-		})
-	}
-	if err := group.Wait(); err != nil {
+	var all []retention.Hold
+	var unread error
+	var reading sync.WaitGroup
+	reading.Go(func() { all, unread = h.of(ctx, retention.ScopeAll) })
+	own, err := h.of(ctx, scope)
+	reading.Wait()
+	if err = cmp.Or(err, unread); err != nil { // of two errors always the same one
 		return nil, err
 	}
-	return slices.Concat(found[:]...), nil
+	return append(own, all...), nil
+}
+
+func (h *Holds) of(ctx context.Context, scope string) ([]retention.Hold, error) {
+	holds, err := h.partition(ctx, scope)
+	if err != nil {
+		return nil, fmt.Errorf("read the holds of %s: %w", scope, translate(err))
+	}
+	return holds, nil
 }
 
 func (h *Holds) partition(ctx context.Context, scope string) ([]retention.Hold, error) {
