@@ -74,7 +74,7 @@ func (s *slice) deleteBatch(ctx context.Context, b batch) batchResult {
 			err = r.leftOver()
 		}
 		result.err = err
-		if r.last || !worthRepeating(err) {
+		if r.last || !worthRepeating(err) || over(s.closing) { // its turn may be now, and then nothing below waits for it
 			return result
 		}
 		if len(r.done) > 0 {

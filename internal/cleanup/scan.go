@@ -90,9 +90,9 @@ func (c *scan) cutOff(ctx context.Context) {
 	c.await()
 }
 
-func over(timer <-chan time.Time) bool {
+func over[T any](signal <-chan T) bool {
 	select {
-	case <-timer:
+	case <-signal:
 		return true
 	default:
 		return false

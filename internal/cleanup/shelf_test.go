@@ -247,16 +247,21 @@ func (b *bench) run(name string) inbox.Run {
 func (b *bench) deliver(ctx context.Context, r inboxtest.Record) inbox.SliceSummary {
 	b.t.Helper()
 	w := cleanup.New(&b.diary, nothingHeld{}, &b.shelf, b.set, time.Now, b.newID)
+	_, done := w.Handle(ctx, events.DynamoDBEvent{Records: []events.DynamoDBEventRecord{recordOf(r)}})
+	if len(done) != 1 {
+		b.t.Fatalf("%d summaries, want 1", len(done))
+	}
+	return done[0]
+}
+
+// recordOf is the record as the stream has it.
+func recordOf(r inboxtest.Record) events.DynamoDBEventRecord {
 	key := r.Image.RunKey().ItemKey()
-	_, done := w.Handle(ctx, events.DynamoDBEvent{Records: []events.DynamoDBEventRecord{{EventID: r.Identity, Change: events.DynamoDBStreamRecord{
+	return events.DynamoDBEventRecord{EventID: r.Identity, Change: events.DynamoDBStreamRecord{
 		SequenceNumber: r.Identity,
 		Keys:           map[string]events.DynamoDBAttributeValue{"pk": events.NewStringAttribute(key)},
 		NewImage: map[string]events.DynamoDBAttributeValue{
 			"wake": events.NewStringAttribute(r.Image.Wake), "scope": events.NewStringAttribute(r.Image.Scope),
 		},
-	}}}})
-	if len(done) != 1 {
-		b.t.Fatalf("%d summaries, want 1", len(done))
-	}
-	return done[0]
+	}}
 }
