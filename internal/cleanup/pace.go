@@ -99,9 +99,20 @@ func (p *pace) slower(began time.Time) (hopeless bool) {
 		p.rate = max(p.lowered(max(in, window)), leastRate)
 		p.since, p.raised, p.through = now, now, 0
 	}
-	p.turn, p.paused = now.Add(p.some(min(firstPause<<p.refused, lastPause))), now
+	p.turn, p.paused = p.after(now), now
 	p.refused++
 	return p.refused >= refusals
+}
+
+// after is when the next round may begin behind one that was asked to slow down: behind those who wait for their turn already, since
+// ahead of them it would go at the same time as one of them, twice as fast as the rate. Where nothing went since the answer before,
+// no turn is worth waiting for: the next one finds out when something goes again.
+func (p *pace) after(now time.Time) time.Time {
+	soon := now.Add(p.some(min(firstPause<<p.refused, lastPause)))
+	if p.refused == 0 && p.turn.After(soon) {
+		return p.turn
+	}
+	return soon
 }
 
 // lowered is a rate below the one that was too high: a little less than what went through in the time, and half at least.
