@@ -9,57 +9,46 @@ import (
 	"strings"
 
 	"custody/internal/localaws/lambda"
-	"custody/internal/retention"
 )
 
 // call is a request of a function to DynamoDB.
-type call struct{ function, operation, table string }
-
-// asked is what a night looks at in a request.
-type asked struct {
-	TableName                 string
-	ExpressionAttributeValues map[string]struct{ S string }
+type call struct {
+	function, operation, table string
+	about                      string // what the request names; "" for anything
 }
 
 // is reports whether the request is such a call. The body is there again afterwards.
-func (c call) is(r *http.Request) (asked, bool) {
+func (c call) is(r *http.Request) bool {
 	body, err := io.ReadAll(r.Body)
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	var a asked
-	return a, err == nil && json.Unmarshal(body, &a) == nil && a.TableName == c.table && by(r, c.function) &&
+	var asked struct{ TableName string }
+	return err == nil && json.Unmarshal(body, &asked) == nil && asked.TableName == c.table && by(r, c.function) &&
+		bytes.Contains(body, []byte(c.about)) &&
 		strings.HasSuffix(r.Header.Get("X-Amz-Target"), "."+c.operation)
-}
-
-// fails makes DynamoDB answer the call in this way. A cleanup asks for the holds of its scope and for those for all at once, and the
-// first error counts: which of both that is is up to chance, and the page names it. So those for all have no answer, until the
-// function asks no longer.
-func (w *world) fails(c call, answer func(rw http.ResponseWriter)) {
-	w.db.set(func(rw http.ResponseWriter, r *http.Request, _ http.Handler) bool {
-		a, is := c.is(r)
-		switch {
-		case is && a.ExpressionAttributeValues[":scope"].S == retention.ScopeAll:
-			<-r.Context().Done()
-		case is:
-			answer(rw)
-		}
-		return is
-	})
 }
 
 // denied makes DynamoDB refuse the call, as it does where no policy of the function's role allows it.
 func (w *world) denied(c call) {
-	w.fails(c, func(rw http.ResponseWriter) {
+	w.db.set(func(rw http.ResponseWriter, r *http.Request, _ http.Handler) bool {
+		if !c.is(r) {
+			return false
+		}
 		message := fmt.Sprintf("User: arn:aws:sts::%[1]s:assumed-role/custody-%[2]s/%[2]s is not authorized to perform: dynamodb:%[3]s on resource: "+
 			"arn:aws:dynamodb:%[4]s:%[1]s:table/%[5]s because no identity-based policy allows the dynamodb:%[3]s action",
 			lambda.Account, c.function, c.operation, lambda.Region, c.table)
 		answers(rw, http.StatusBadRequest, "AccessDeniedException", message)
+		return true
 	})
 }
 
 // outOfOrder makes DynamoDB answer the call with an error of its own.
 func (w *world) outOfOrder(c call) {
-	w.fails(c, func(rw http.ResponseWriter) {
+	w.db.set(func(rw http.ResponseWriter, r *http.Request, _ http.Handler) bool {
+		if !c.is(r) {
+			return false
+		}
 		answers(rw, http.StatusInternalServerError, "InternalServerError", "Internal server error")
+		return true
 	})
 }
 

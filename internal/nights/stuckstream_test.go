@@ -45,7 +45,7 @@ func stuckStream() night {
 			},
 			"a policy takes the cleanup role the right to write the inbox, and a delivery comes": func(t *testing.T, w *world) {
 				w.put(t, "2026-06-10", second...)
-				w.denied(call{"cleanup", "UpdateItem", w.stack.Setting("CUSTODY_TABLE")})
+				w.denied(call{function: "cleanup", operation: "UpdateItem", table: w.stack.Setting("CUSTODY_TABLE")})
 				w.accepted(t, "d-2", "r-2", "2026-07-01T00:00:00Z")
 				soon(t, "the record is given up", func() bool { return len(w.stack.DeadLetters()) == 1 })
 			},
