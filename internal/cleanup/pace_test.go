@@ -172,3 +172,19 @@ func TestTheEndOfTheBudgetDoesNotWaitForTheTurnOfABatch(t *testing.T) {
 		}
 	})
 }
+
+// Batches that wait for their turn when the time is up have done nothing, and say why: a slice without progress parks, since one that
+// yielded would come back at once, and use up its attempts without a pause between them.
+func TestASliceThatOnlyWaitedForItsTurnParks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.set.SliceBudget = 3 * time.Second
+		b.shelf.limit = newLimit(0, true)
+		b.claim("r", 20_000)
+		got := b.deliver(t.Context(), b.diary.Drain()[0])
+		if got.Outcome != inbox.SliceParked || got.Category != inbox.CategoryThrottled || got.Duration != b.set.SliceBudget {
+			t.Errorf("the slice ended as %s %s after %s: %s", got.Outcome, got.Category, got.Duration, got.Problem)
+		}
+	})
+}
