@@ -36,6 +36,7 @@ func all() []measure {
 		{"limit", "below a rate limit with SlowDown: one run, then two at once", byBench(measures.Bench.Limited)},
 		{"start", "the start of each function, against the least function there is", byBench(measures.Bench.Start)},
 		{"requests", "what the function asks of S3 and DynamoDB", byBench(measures.Bench.Requests)},
+		{"counts", "what a delivery and a sweep ask of DynamoDB, and the size of the functions", byBench(measures.Bench.Counts)},
 		{"memory", "the peak memory of a slice's process", byBench(measures.Bench.Memory)},
 		{"inprocess", "the webhook's handler and its acknowledgements, and the time of a slice against its versions", inProcess},
 	}

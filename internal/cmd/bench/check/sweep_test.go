@@ -1,17 +1,15 @@
 package check_test
 
 import (
-	"fmt"
 	"net/http/httptest"
-	"strconv"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"custody/internal/cmd/bench/inprocess"
 	"custody/internal/dynamostore"
-	"custody/internal/inbox"
 	"custody/internal/localaws"
 	localdb "custody/internal/localaws/dynamodb"
 	"custody/internal/localaws/steady"
@@ -19,8 +17,8 @@ import (
 )
 
 const (
-	openRows = 10_000
-	dueRows  = 10
+	openRows = inprocess.OpenRows
+	dueRows  = inprocess.DueRows
 	// pageBytes is what one query answers at most (DynamoDB, "Query", 1 MB).
 	pageBytes = 1 << 20
 )
@@ -33,7 +31,7 @@ func TestRequestsOfATick(t *testing.T) {
 	t.Cleanup(server.Close)
 	db := dynamoDBOver(steady.Client{}, server.URL)
 	must(t, localaws.Tables{Inbox: "inbox"}.Make(t.Context(), db))
-	fillOpen(t, db, time.Now())
+	must(t, inprocess.FillOpen(t.Context(), db, "inbox", time.Now()))
 	pages, bytes := pagesOfOpen(t, db)
 
 	s := sweeper.New(dynamostore.New(db, "inbox"), sweeper.Settings{WakeAfter: 2 * time.Minute, Limit: 500, AttemptCeiling: 12})
@@ -59,40 +57,6 @@ func TestRequestsOfATick(t *testing.T) {
 	delete(got, "UpdateItem")
 	if len(got) > 0 {
 		t.Errorf("a tick has no use for %s", table(got))
-	}
-}
-
-// fillOpen writes the open rows of a busy day: most are worked on, some wait for their next attempt or for a young wake.
-func fillOpen(t *testing.T, db *dynamodb.Client, now time.Time) {
-	t.Helper()
-	milli := func(at time.Time) types.AttributeValue {
-		return &types.AttributeValueMemberN{Value: strconv.FormatInt(at.UnixMilli(), 10)}
-	}
-	text := func(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
-	number := func(n int) types.AttributeValue { return &types.AttributeValueMemberN{Value: strconv.Itoa(n)} }
-	var batch []types.WriteRequest
-	for i := range openRows {
-		key := inbox.RunKey{Type: "cleanup.run", Key: fmt.Sprintf("r-2026-11-30-%06d", i)}
-		item := map[string]types.AttributeValue{
-			"pk": text(key.ItemKey()), "open": text("open"), "open_since": milli(now.Add(-time.Hour + time.Duration(i)*time.Millisecond)),
-			"received_at": milli(now.Add(-time.Hour)), "scope": text("warehouse:wh-17"), "state": text("running"), "attempts": number(1), "wake_count": number(0),
-		}
-		switch {
-		case i%(openRows/dueRows) == 0:
-			item["state"], item["wake"], item["wake_at"] = text("pending"), text("wake"), milli(now.Add(-time.Hour))
-		case i%3 == 0:
-			item["state"], item["next_attempt_at"] = text("pending"), milli(now.Add(time.Hour))
-		case i%3 == 1:
-			item["state"], item["wake"], item["wake_at"] = text("pending"), text("ABCDEFGHIJKLMNOPQRSTUVWXYZ"), milli(now)
-		default:
-			item["lease_expires_at"] = milli(now.Add(time.Minute))
-		}
-		batch = append(batch, types.WriteRequest{PutRequest: &types.PutRequest{Item: item}})
-		if len(batch) == 25 || i == openRows-1 {
-			_, err := db.BatchWriteItem(t.Context(), &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{"inbox": batch}})
-			must(t, err)
-			batch = nil
-		}
 	}
 }
 

@@ -142,6 +142,11 @@ func (s *Server) Items() *dynamodb.Client {
 	return dynamodb.NewFromConfig(s.config(), func(o *dynamodb.Options) { o.BaseEndpoint = &s.DirectDynamoDB })
 }
 
+// CountedItems is a client of DynamoDB as a contender has it: behind the latency, and counted.
+func (s *Server) CountedItems() *dynamodb.Client {
+	return dynamodb.NewFromConfig(s.config(), func(o *dynamodb.Options) { o.BaseEndpoint = &s.DynamoDB })
+}
+
 // Stocked is a bucket that was filled, and what must be left of it.
 type Stocked struct {
 	Stock
