@@ -53,7 +53,7 @@ type batchResult struct {
 // goes through any more, and after a pause of their own otherwise.
 func (s *slice) deleteBatch(ctx context.Context, b batch) batchResult {
 	var result batchResult
-	pause, vain := firstPause, 0
+	t := trials{pause: firstPause}
 	for try := 1; ; try++ {
 		began, ok := s.pace.wait(ctx, s.closing, len(b.items))
 		if !ok {
@@ -61,40 +61,52 @@ func (s *slice) deleteBatch(ctx context.Context, b batch) batchResult {
 			return result
 		}
 		r := round{slice: s, batch: b, try: try}
-		err := r.decideAndDelete(ctx)
+		result.err = r.decideAndDelete(ctx)
 		result.settled = append(result.settled, r.done...)
-		s.pace.went(len(r.done))
 		result.uncertain = result.uncertain || r.unanswered
-		switch {
-		case err == nil && len(r.again) == 0:
-			result.err = nil
-			return result
-		case err == nil:
-			b.items = r.again
-			err = r.leftOver()
-		}
-		result.err = err
-		if r.last || !worthRepeating(err) || over(s.closing) { // its turn may be now, and then nothing below waits for it
+		s.pace.went(len(r.done))
+		if result.err == nil && len(r.again) == 0 {
 			return result
 		}
-		if len(r.done) > 0 {
-			vain = 0
+		if result.err == nil {
+			b.items, result.err = r.again, r.leftOver()
 		}
-		slow := inbox.CategoryOf(err) == inbox.CategoryThrottled
-		if slow && s.pace.slower(began) {
+		if !s.another(ctx, &t, r, began, result.err) {
 			return result
-		}
-		// A request that is refused as a whole says nothing of its versions: it was its turn at the wrong time.
-		if whole := slow && len(r.again) == 0; !whole {
-			vain++
-		}
-		if vain == batchTries || !slow && !rest(ctx, s.closing, s.Jitter(pause)) {
-			return result
-		}
-		if !slow {
-			pause *= 2
 		}
 	}
+}
+
+// trials is what the tries of one batch have come to.
+type trials struct {
+	vain  int // tries in a row of which nothing went
+	pause time.Duration
+}
+
+// another says whether the batch is tried once more behind a round that ended in err, and waits before that where it is nobody's turn.
+func (s *slice) another(ctx context.Context, t *trials, r round, began time.Time, err error) bool {
+	if r.last || !worthRepeating(err) || over(s.closing) { // its turn may be now, and then nothing below waits for it
+		return false
+	}
+	if len(r.done) > 0 {
+		t.vain = 0
+	}
+	slow := inbox.CategoryOf(err) == inbox.CategoryThrottled
+	if slow && s.pace.slower(began) {
+		return false
+	}
+	// A request that is refused as a whole says nothing of its versions: it was its turn at the wrong time.
+	if whole := slow && len(r.again) == 0; !whole {
+		t.vain++
+	}
+	switch {
+	case t.vain == batchTries:
+		return false
+	case slow:
+		return true
+	}
+	t.pause *= 2
+	return rest(ctx, s.closing, s.Jitter(t.pause/2))
 }
 
 // unbegun is why a batch was not tried, or not again: never nil, since its versions are not settled.

@@ -10,11 +10,14 @@ const (
 	// firstPause follows a round in which nothing went. It doubles with each further one in a row, up to lastPause.
 	firstPause = 100 * time.Millisecond
 	lastPause  = 1600 * time.Millisecond
-	// refusals is how many such rounds in a row, of all deleters, end the slice: some ten seconds.
+	// refusals is how many such rounds in a row, of all deleters, end the slice: some five seconds.
 	refusals = 12
 	// window is the least time over which what goes through is counted, and between two changes of the rate: limits are so many a second,
 	// and let a second's worth through at once.
 	window = time.Second
+	// firstRate is what a slice begins with at least, when it is first asked to slow down: half of what S3 takes of a prefix. Where others
+	// took all of the first second, nothing was measured.
+	firstRate = 1750
 	// leastRate is how many versions a second are sent at least: a batch every three seconds or so.
 	leastRate = 300
 	// growth is how much faster deletions become with each second, in versions a second. What grows by a constant and falls by a share
@@ -119,7 +122,7 @@ func (p *pace) after(now time.Time) time.Time {
 func (p *pace) lowered(in time.Duration) float64 {
 	measured := float64(p.through) / in.Seconds()
 	if p.rate == 0 {
-		return measured
+		return max(measured, firstRate)
 	}
 	return max(min(measured, p.rate)*7/8, p.rate/2)
 }

@@ -183,6 +183,7 @@ func (s *stormy) Covering(ctx context.Context, _ string) ([]retention.Hold, erro
 		return nil, inbox.Failed(inbox.CategoryThrottled, errors.New("ProvisionedThroughputExceededException"))
 	case brokenWhole, brokenSome, lostAnswer:
 		return nil, errAway
+	default:
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -222,6 +223,7 @@ func (s *stormy) Delete(ctx context.Context, name string, vs []retention.Version
 			return nil, inbox.Failed(inbox.CategoryThrottled, errSlowDown)
 		}
 		return nil, errAway
+	default: // the rest is about single versions
 	}
 	var send []retention.Version
 	var which []int

@@ -148,7 +148,7 @@ func TestAStoreThatAlwaysAsksToSlowDownParksTheRunSoon(t *testing.T) {
 			t.Errorf("the slice ended as %s %s with %d deleted: %s", got.Outcome, got.Category, got.Deleted, got.Problem)
 		}
 		requests := b.shelf.began("delete", began)
-		if took := time.Since(began); took < 6*time.Second || took > 15*time.Second || len(requests) > 24 {
+		if took := time.Since(began); took < 3*time.Second || took > 15*time.Second || len(requests) > 24 {
 			t.Errorf("it took %s and %d requests", took, len(requests))
 		}
 	})
@@ -179,7 +179,7 @@ func TestASliceThatOnlyWaitedForItsTurnParks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
-		b.set.SliceBudget = 3 * time.Second
+		b.set.SliceBudget = 1500 * time.Millisecond
 		b.shelf.limit = newLimit(0, true)
 		b.claim("r", 20_000)
 		got := b.deliver(t.Context(), b.diary.Drain()[0])
