@@ -89,6 +89,9 @@ func (s *shaky) OldestHeld(_ context.Context, now time.Time) (time.Time, error) 
 	return oldest, nil
 }
 
+// Cached is none: the keys may be gone at any time.
+func (a *account) Cached(string, time.Time) (signature.Keys, bool) { return nil, false }
+
 // Active makes the account the webhook's source of keys.
 func (a *account) Active(ctx context.Context, id string, at time.Time) (signature.Keys, error) {
 	if a.noKey {

@@ -200,6 +200,7 @@ func (f front) Claim(context.Context, inbox.Claim) (*inbox.Existing, error) {
 
 func (f front) Alias(context.Context, inbox.Delivery) (*inbox.Delivery, error) { return nil, f.err }
 
+func (f front) Cached(string, time.Time) (signature.Keys, bool) { return nil, false }
 func (f front) Active(_ context.Context, _ string, at time.Time) (signature.Keys, error) {
 	return signature.Keys{signature.NewKey("k1", "a key", time.Time{})}.Active(at), nil
 }

@@ -3,6 +3,7 @@ package keyring_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -68,5 +69,24 @@ func TestPatienceHasNoDeadlineToHalve(t *testing.T) {
 		if len(keys) != 1 || !errors.Is(err, keyring.ErrUnavailable) || time.Since(begun) != 2*time.Second {
 			t.Errorf("%d keys after %s, error %v", len(keys), time.Since(begun), err)
 		}
+	})
+}
+
+// While somebody fetches, nobody else waits for it to learn that nothing is cached.
+func TestNothingIsCachedWhileSomebodyFetches(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m, s := newSecret()
+		m.hangs = true
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		var fetching sync.WaitGroup
+		fetching.Go(func() { _, _ = s.Active(ctx, "", m.at) })
+		synctest.Wait()
+		began := time.Now()
+		if keys, ok := s.Cached("", m.at); ok || keys != nil || time.Since(began) > 0 {
+			t.Errorf("%d keys are cached (%v), after %s", len(keys), ok, time.Since(began))
+		}
+		fetching.Wait()
 	})
 }

@@ -134,6 +134,11 @@ func NewStatic(text string, scheme signature.Scheme) (*Static, error) {
 	return &Static{keys: keys, problem: problem}, nil
 }
 
+// Cached gives the keys that are in force at the given time; false where some are ErrUnusable, which Active says.
+func (s *Static) Cached(_ string, at time.Time) (signature.Keys, bool) {
+	return s.keys.Active(at), s.problem == nil
+}
+
 // Active gives the keys that are in force at the given time, and ErrUnusable beside them for the others. It asks nobody.
 func (s *Static) Active(_ context.Context, _ string, at time.Time) (signature.Keys, error) {
 	return s.keys.Active(at), s.problem

@@ -81,6 +81,19 @@ func (s *Secret) Active(ctx context.Context, id string, at time.Time) (signature
 	return s.keys.Active(at), s.problem
 }
 
+// Cached gives what Active would give, where that needs no fetch and waits for none; false otherwise, and where Active has an error.
+func (s *Secret) Cached(id string, at time.Time) (signature.Keys, bool) {
+	if !s.mu.TryLock() { // somebody fetches
+		return nil, false
+	}
+	defer s.mu.Unlock()
+	now := s.now().Round(0)
+	if s.problem != nil || s.wanted(now, id, at) || s.lapsed(now) {
+		return nil, false
+	}
+	return s.keys.Active(at), true
+}
+
 // lapsed reports that there are no keys that may still be served.
 func (s *Secret) lapsed(now time.Time) bool {
 	return s.fetchedAt.IsZero() || now.Sub(s.fetchedAt) > maxAge+staleFor

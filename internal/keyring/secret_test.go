@@ -57,7 +57,14 @@ func (m *manager) hold(text string) { m.text, m.err = &text, nil }
 func (m *manager) look(t *testing.T, s *keyring.Secret, id string) ([]string, int, error) {
 	t.Helper()
 	m.calls = 0
+	cached, atHand := s.Cached(id, m.at)
+	if m.calls > 0 {
+		t.Errorf("for what is cached the store was asked")
+	}
 	keys, err := s.Active(t.Context(), id, m.at)
+	if want := m.calls == 0 && err == nil; atHand != want || atHand && !cmp.Equal(ids(keys), ids(cached)) {
+		t.Errorf("cached are %q (%v), and %q with %d calls, error %v", ids(cached), atHand, ids(keys), m.calls, err)
+	}
 	return ids(keys), m.calls, err
 }
 

@@ -66,6 +66,16 @@ func TestAnswerIsOutBeforeTheTimeIs(t *testing.T) {
 	}
 }
 
+// What is at hand is taken as it is: no call that may hang is made, and nothing is watched.
+func TestKeysThatAreAtHandAreNotAskedFor(t *testing.T) {
+	t.Parallel()
+	f := open(t)
+	f.Keys.atHand = true
+	if _, sum := f.Handler.Handle(t.Context(), sample(t, "delivery.json")); sum.Outcome != inbox.OutcomeAccepted || len(f.Keys.asked) > 0 {
+		t.Errorf("the delivery was answered %s, and the source asked for %q", sum.Outcome, f.Keys.asked)
+	}
+}
+
 func TestShortAckTimeoutKeepsATenth(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

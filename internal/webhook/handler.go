@@ -20,6 +20,8 @@ type Keys interface {
 	// that does not know it may look for newer keys, within its own bounds. An error beside keys says why they are old;
 	// without a key the request cannot be verified.
 	Active(ctx context.Context, id string, at time.Time) (signature.Keys, error)
+	// Cached gives the same without leaving the process and without waiting; false where that cannot be, or something is wrong.
+	Cached(id string, at time.Time) (signature.Keys, bool)
 }
 
 // Store is the inbox as the front door needs it.
@@ -191,6 +193,9 @@ func claimedKeyID(id string) string {
 
 // activeKeys asks the source. Where some are old, or cannot be used, the others are, and the reason goes to the log.
 func (h *Handler) activeKeys(ctx context.Context, id string, at time.Time, sum *inbox.DeliverySummary) (signature.Keys, error) {
+	if keys, ok := h.Keys.Cached(id, at); ok { // nothing here can hang, and so nothing has to be watched
+		return keys, nil
+	}
 	keys, err := within(ctx, func(ctx context.Context) (signature.Keys, error) { return h.Keys.Active(ctx, id, at) })
 	if _, crashed := errors.AsType[*crashError](err); crashed {
 		return nil, err
