@@ -88,7 +88,7 @@ func (s *Secret) Cached(id string, at time.Time) (signature.Keys, bool) {
 	}
 	defer s.mu.Unlock()
 	now := s.now().Round(0)
-	if s.problem != nil || s.wanted(now, id, at) || s.lapsed(now) {
+	if s.problem != nil || s.wanted(now, id, at) { // keys that have lapsed are wanted, or there was a problem a moment ago
 		return nil, false
 	}
 	return s.keys.Active(at), true
