@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -20,6 +21,11 @@ import (
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
+	// Whoever runs the tests under nohup hands on a SIGHUP that is ignored, which the tool respects. A signal that is caught here is the
+	// default one again for what is started here.
+	if signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
 	dir, err := os.MkdirTemp("", "tool")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
