@@ -182,7 +182,10 @@ func TestARequestThatIsCutOffIsUnavailable(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("out of time")
-	sdk := clientOf(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { cancel(why) }))
+	sdk := clientOf(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		cancel(why)
+		<-r.Context().Done() // with an answer it would be a race
+	}))
 	_, err := s3versions.New(sdk, "", time.Now).Page(ctx, bucket, "", retention.Marker{})
 	if inbox.CategoryOf(err) != inbox.CategoryUnavailable && !errors.Is(err, why) {
 		t.Errorf("error %v, want unavailable because of %v", err, why)
