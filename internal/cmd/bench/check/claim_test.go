@@ -21,7 +21,7 @@ import (
 func TestRoundTripsOfAClaim(t *testing.T) {
 	t.Parallel()
 	var onDB counts
-	server := httptest.NewServer(onDB.behind(dynamoDBOperation, localdb.New(localdb.Options{})))
+	server := httptest.NewServer(onDB.Behind(dynamoDBOperation, localdb.New(localdb.Options{})))
 	t.Cleanup(server.Close)
 	db := dynamoDBOver(steady.Client{}, server.URL)
 	must(t, localaws.Tables{Inbox: "inbox"}.Make(t.Context(), db))
@@ -41,12 +41,12 @@ func TestRoundTripsOfAClaim(t *testing.T) {
 		{"that other id again", "d-2", one, inbox.OutcomeAlreadyProcessed, map[string]int{"TransactWriteItems": 1}},
 		{"a known id with another body", "d-1", another, inbox.OutcomeConflict, map[string]int{"TransactWriteItems": 1}},
 	} {
-		onDB.taken()
+		onDB.Take()
 		_, sum := door.Handler.Handle(t.Context(), door.Request(step.delivery, step.body, now))
 		if sum.Outcome != step.outcome {
 			t.Errorf("%s: outcome %s, want %s: %s", step.name, sum.Outcome, step.outcome, sum.Problem)
 		}
-		if diff := cmp.Diff(step.want, onDB.taken()); diff != "" {
+		if diff := cmp.Diff(step.want, onDB.Take()); diff != "" {
 			t.Errorf("%s takes other round trips than it may; look at internal/webhook/claim.go and internal/dynamostore/claim.go (-want +got):\n%s",
 				step.name, diff)
 		}

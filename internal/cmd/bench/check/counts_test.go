@@ -6,36 +6,12 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
+
+	"custody/internal/cmd/bench/server"
 )
 
-// counts are requests by operation, as a server sees them: what the SDK repeats counts as well.
-type counts struct {
-	mu sync.Mutex
-	by map[string]int
-}
-
-// behind counts each request and hands it on.
-func (c *counts) behind(operation func(*http.Request) string, next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c.mu.Lock()
-		if c.by == nil {
-			c.by = map[string]int{}
-		}
-		c.by[operation(r)]++
-		c.mu.Unlock()
-		next.ServeHTTP(w, r)
-	})
-}
-
-// taken are the counts since the last time.
-func (c *counts) taken() map[string]int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	by := c.by
-	c.by = nil
-	return by
-}
+// counts are requests by operation, counted as the benchmarks' own server counts them.
+type counts = server.Counts
 
 func sum(by map[string]int) int {
 	n := 0

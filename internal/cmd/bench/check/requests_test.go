@@ -115,7 +115,7 @@ func (s shape) check(t *testing.T, n int) {
 	if summary.Outcome != inbox.SliceCompleted || summary.Deleted != int64(n) || w.left() != 0 {
 		t.Fatalf("the slice ended as %s (%s) with %d of %d versions deleted", summary.Outcome, summary.Problem, summary.Deleted, n)
 	}
-	onS3, onDB := w.onS3.taken(), w.onDB.taken()
+	onS3, onDB := w.onS3.Take(), w.onDB.Take()
 	if s.why != "" {
 		t.Logf("the targets are not for this: %s", s.why)
 	}

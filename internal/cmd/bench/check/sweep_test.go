@@ -27,7 +27,7 @@ const (
 func TestRequestsOfATick(t *testing.T) {
 	t.Parallel()
 	var onDB counts
-	server := httptest.NewServer(onDB.behind(dynamoDBOperation, localdb.New(localdb.Options{})))
+	server := httptest.NewServer(onDB.Behind(dynamoDBOperation, localdb.New(localdb.Options{})))
 	t.Cleanup(server.Close)
 	db := dynamoDBOver(steady.Client{}, server.URL)
 	must(t, localaws.Tables{Inbox: "inbox"}.Make(t.Context(), db))
@@ -35,9 +35,9 @@ func TestRequestsOfATick(t *testing.T) {
 	pages, bytes := pagesOfOpen(t, db)
 
 	s := sweeper.New(dynamostore.New(db, "inbox"), sweeper.Settings{WakeAfter: 2 * time.Minute, Limit: 500, AttemptCeiling: 12})
-	onDB.taken()
+	onDB.Take()
 	sum := s.Tick(t.Context())
-	got := onDB.taken()
+	got := onDB.Take()
 	t.Logf("%d rows, %d of them due, in %d pages of %.1f MB: %s", openRows, dueRows, pages, float64(bytes)/pageBytes, table(got))
 	if sum.Open != openRows || sum.Woken != dueRows || sum.Errors != 0 {
 		t.Fatalf("%d open and %d woken, want %d and %d: %s", sum.Open, sum.Woken, openRows, dueRows, sum.Problem)

@@ -45,7 +45,7 @@ type service struct {
 func serve(t *testing.T, operation func(*http.Request) string, h http.Handler) *service {
 	t.Helper()
 	s := &service{}
-	server := httptest.NewUnstartedServer(s.behind(operation, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewUnstartedServer(s.Behind(operation, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if pause(r.Context(), answering) == nil {
 			h.ServeHTTP(w, r)
 		}
@@ -162,17 +162,17 @@ func TestAWarmFunctionMakesNothingAnew(t *testing.T) {
 				}
 			}
 			invoke(0)
-			asked, first := sum(c.db.taken()), []int64{c.db.connections.Load(), c.s3.connections.Load()}
+			asked, first := sum(c.db.Take()), []int64{c.db.connections.Load(), c.s3.connections.Load()}
 			for i := range warmEvents {
 				invoke(1 + i)
 			}
-			if got := sum(c.db.taken()); asked == 0 || got < warmEvents {
+			if got := sum(c.db.Take()); asked == 0 || got < warmEvents {
 				t.Fatalf("%d requests to DynamoDB for the first event and %d for %d more: the events were not worked", asked, got, warmEvents)
 			}
 			if n := c.started.Load(); n != 1 {
 				t.Errorf("%d processes, want 1", n)
 			}
-			if n := sum(c.secrets.taken()); name == "webhook" && n != 1 || name != "webhook" && n != 0 {
+			if n := sum(c.secrets.Take()); name == "webhook" && n != 1 || name != "webhook" && n != 0 {
 				t.Errorf("Secrets Manager was asked %d times; the keyring is for all events of a process (internal/keyring/secret.go)", n)
 			}
 			for i, s := range []*service{c.db, c.s3} {

@@ -84,8 +84,8 @@ func (w *world) work(set cleanup.Settings, objects http.Handler, onS3, onDB func
 	w.t.Helper()
 	tables := localdb.New(localdb.Options{})
 	must(w.t, (localaws.Tables{Inbox: "inbox", Holds: "holds"}).Make(w.t.Context(), dynamoDBOver(direct{handler: tables}, "http://local")))
-	db := dynamoDBOver(direct{w.onDB.behind(dynamoDBOperation, tables), onDB}, "http://local")
-	s3 := s3Over(direct{w.onS3.behind(s3Operation, objects), onS3}, "http://local")
+	db := dynamoDBOver(direct{w.onDB.Behind(dynamoDBOperation, tables), onDB}, "http://local")
+	s3 := s3Over(direct{w.onS3.Behind(s3Operation, objects), onS3}, "http://local")
 	w.store = dynamostore.New(db, "inbox")
 	w.worker = cleanup.New(w.store, dynamostore.NewHolds(db, "holds", slog.New(slog.DiscardHandler)),
 		s3versions.New(s3, "", time.Now), set, time.Now, w.newID)
@@ -135,8 +135,8 @@ func (w *world) run(ctx context.Context, prefixes ...string) inbox.SliceSummary 
 	if existing != nil {
 		w.t.Fatalf("the claim was refused by %+v", existing)
 	}
-	w.onS3.taken()
-	w.onDB.taken()
+	w.onS3.Take()
+	w.onDB.Take()
 	_, done := w.worker.Handle(ctx, wakeEvent(w.t, key, wake))
 	return done[0]
 }

@@ -8,32 +8,37 @@ import (
 	"sync"
 )
 
-// counts counts the requests of each operation, as they arrive.
-type counts struct {
+// Counts counts the requests of each operation, as a server sees them: what an SDK repeats counts as well. The zero value is ready.
+type Counts struct {
 	mu sync.Mutex
-	by map[string]int64
+	by map[string]int
 }
 
-func newCounts() *counts { return &counts{by: map[string]int64{}} }
-
-func (c *counts) add(operation string) {
+// Add counts one request.
+func (c *Counts) Add(operation string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.by == nil {
+		c.by = map[string]int{}
+	}
 	c.by[operation]++
 }
 
-// take reads all and begins at zero again.
-func (c *counts) take() map[string]int64 {
+// Take reads all and begins at zero again. Where nothing was counted it is an empty map.
+func (c *Counts) Take() map[string]int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	taken := c.by
-	c.by = map[string]int64{}
+	if c.by = nil; taken == nil {
+		taken = map[string]int{}
+	}
 	return taken
 }
 
-func (c *counts) wrap(name func(*http.Request) string, next http.Handler) http.Handler {
+// Behind counts each request and hands it on.
+func (c *Counts) Behind(operation func(*http.Request) string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c.add(name(r))
+		c.Add(operation(r))
 		next.ServeHTTP(w, r)
 	})
 }

@@ -39,15 +39,15 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	}()
 	objects := s3.New(s3.Options{Now: func() time.Time { return time.Now().Add(-age) }})
 	items := dynamodb.New(dynamodb.Options{})
-	seen := newCounts()
-	limits := NewGate(seen.add)
+	seen := &Counts{}
+	limits := NewGate(seen.Add)
 	var e Endpoints
 	for _, part := range []struct {
 		url     *string
 		handler http.Handler
 	}{
-		{&e.S3, seen.wrap(s3Operation, limits.Delayed(limits.Paced(objects)))},
-		{&e.DynamoDB, seen.wrap(itemsOperation, limits.Delayed(items))},
+		{&e.S3, seen.Behind(s3Operation, limits.Delayed(limits.Paced(objects)))},
+		{&e.DynamoDB, seen.Behind(itemsOperation, limits.Delayed(items))},
 		{&e.DirectS3, objects},
 		{&e.DirectDynamoDB, items},
 		{&e.Admin, admin(objects, limits, seen)},
@@ -78,7 +78,7 @@ func listen(ctx context.Context, handler http.Handler) (string, error) {
 }
 
 // admin is how the harness steers the server.
-func admin(objects *s3.Engine, limits *Gate, seen *counts) http.Handler {
+func admin(objects *s3.Engine, limits *Gate, seen *Counts) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /stock", func(w http.ResponseWriter, r *http.Request) {
 		var s Stock
@@ -103,7 +103,7 @@ func admin(objects *s3.Engine, limits *Gate, seen *counts) http.Handler {
 		}
 	})
 	mux.HandleFunc("POST /counts", func(w http.ResponseWriter, _ *http.Request) {
-		_ = json.NewEncoder(w).Encode(seen.take()) // the client hung up; there is nobody left to tell
+		_ = json.NewEncoder(w).Encode(seen.Take()) // the client hung up; there is nobody left to tell
 	})
 	return mux
 }
